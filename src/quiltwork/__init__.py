@@ -1,0 +1,87 @@
+"""Quiltwork: probabilistic graphical models from tables with thousands of columns, in seconds.
+
+>>> import quiltwork as qw
+>>> table = qw.sample(qw.textbook("asia"), 20_000, seed=0)
+>>> model = qw.learn("bn", table)
+>>> print(qw.query(model, ["lung"], evidence={"smoke": "yes", "xray": "yes"}))
+lung  probability
+yes      0.641432
+no       0.358568
+
+Importing does no work: a name is loaded from the file that defines it when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# name -> the file that defines it, along the path of the data
+_HOME = {
+    "read_table": "quiltwork.data.read",
+    "read_votes": "quiltwork.data.votes",
+    "Variable": "quiltwork.data.dataset",
+    "Dataset": "quiltwork.data.dataset",
+    "Encoder": "quiltwork.data.encode",
+    "BayesianNet": "quiltwork.models.bayesian",
+    "HybridField": "quiltwork.models.hybrid",
+    "hrf_from_bn": "quiltwork.models.hybrid",
+    "save": "quiltwork.models.files",
+    "load": "quiltwork.models.files",
+    "read_network": "quiltwork.models.foreign",
+    "write_network": "quiltwork.models.foreign",
+    "textbook": "quiltwork.models.textbook",
+    "Answer": "quiltwork.infer.answer",
+    "query": "quiltwork.infer.query",
+    "marginals": "quiltwork.infer.exact",
+    "log_likelihood": "quiltwork.infer.likelihood",
+    "pseudo_log_likelihood": "quiltwork.infer.blanket",
+    "log_conditionals": "quiltwork.infer.blanket",
+    "predict_proba": "quiltwork.infer.blanket",
+    "blanket": "quiltwork.infer.blanket",
+    "sample": "quiltwork.infer.sample",
+    "BayesianNetwork": "quiltwork.learn.bayesian",
+    "HybridRandomField": "quiltwork.learn.hybrid",
+    "item_scores": "quiltwork.rank.recommend",
+    "recommend": "quiltwork.rank.recommend",
+}
+_ROOMS = ("errors", "learn")  # `learn` is a room that can be called: qw.learn("bn", X)
+
+__all__ = sorted([*_HOME, "learn"])
+
+if TYPE_CHECKING:
+    from quiltwork.data.dataset import Dataset, Variable
+    from quiltwork.data.encode import Encoder
+    from quiltwork.data.read import read_table
+    from quiltwork.data.votes import read_votes
+    from quiltwork.infer.answer import Answer
+    from quiltwork.infer.blanket import blanket, log_conditionals, predict_proba, pseudo_log_likelihood
+    from quiltwork.infer.exact import marginals
+    from quiltwork.infer.likelihood import log_likelihood
+    from quiltwork.infer.query import query
+    from quiltwork.infer.sample import sample
+    from quiltwork.learn.bayesian import BayesianNetwork
+    from quiltwork.learn.hybrid import HybridRandomField
+    from quiltwork.learn.registry import learn
+    from quiltwork.models.bayesian import BayesianNet
+    from quiltwork.models.files import load, save
+    from quiltwork.models.foreign import read_network, write_network
+    from quiltwork.models.hybrid import HybridField, hrf_from_bn
+    from quiltwork.models.textbook import textbook
+    from quiltwork.rank.recommend import item_scores, recommend
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"quiltwork.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'quiltwork' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value  # the next use is a plain lookup
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,24 @@
+"""Shared by all tests: what is collected, hypothesis without deadlines (a first call may compile), the public data."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("quiltwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("quiltwork")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Examples in docstrings are looked for in the library; here only tests are, not what they are made with."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
+@pytest.fixture(scope="session")
+def public_data() -> Path:
+    """The folder of public data sets that QUILTWORK_DATA names."""
+    folder = os.environ.get("QUILTWORK_DATA")
+    if not folder:
+        pytest.skip("QUILTWORK_DATA does not name a folder with the public data sets")
+    return Path(folder)
