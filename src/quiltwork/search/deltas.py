@@ -1,0 +1,170 @@
+"""What moves are worth: the deltas of a child's row, from the data.
+
+A search asks for one row at a time, thousands of times, so this is where the time goes. A row is counted and
+scored in blocks of candidates (so that the counts stay in cache), in several threads when it is long enough to pay,
+and remembered by family when the search is of a kind that comes back to families it has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, prod
+
+import numpy as np
+
+from quiltwork.scores.families import FamilyScore, dirichlet_score, score_candidates
+from quiltwork.search.graph import Graph
+from quiltwork.stats.families import MAX_CONFIGS, Arrays, count_candidates, count_family
+
+_BLOCK_BYTES = 2**20
+_THREAD_PAYS = 2**21  # words swept: about a millisecond
+_REMEMBERED_BYTES = 256 * 2**20
+
+# Calls task(i) for each i < n, perhaps in several threads.
+Run = Callable[[Callable[[int], None], int], None]
+
+
+def run_here(task: Callable[[int], None], n: int) -> None:
+    for i in range(n):
+        task(i)
+
+
+class _Deltas:
+    """A scorer for `search.graph.Graph`: knowledge and memory; how a row is filled is the subclass's business.
+
+    forbidden  (n_vars, n_vars) bool [child, parent]: arcs that may never be there, or None
+    required   arcs (parent, child) that may never go
+    """
+
+    def __init__(self, arrays: Arrays, forbidden: np.ndarray | None, required: tuple[tuple[int, int], ...]):
+        self._arrays, self._forbidden = arrays, forbidden
+        self._required: dict[int, list[int]] = {}
+        for parent, child in required:
+            self._required.setdefault(child, []).append(parent)
+        self._seen: dict[tuple[int, tuple[int, ...]], tuple[float, np.ndarray]] | None = None
+
+    def remember(self) -> None:
+        """Keep the rows of families from now on, within a bound on memory."""
+        self._seen = {}
+
+    def score_all(self, graph: Graph) -> None:
+        """Score every row of a graph."""
+        graph.rescore(range(graph.n_vars))
+
+    def __call__(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
+        key = (child, parents)
+        if self._seen is not None and key in self._seen:
+            score, row[:] = self._seen[key]
+            return score
+        score = self._fill(child, parents, row)
+        self._apply_knowledge(child, parents, row)
+        if self._seen is not None:
+            if (len(self._seen) + 1) * row.nbytes > _REMEMBERED_BYTES:
+                self._seen.pop(next(iter(self._seen)))  # the oldest
+            self._seen[key] = (score, row.copy())
+        return score
+
+    def family(self, child: int, parents: tuple[int, ...]) -> float:
+        """The score of one family."""
+        raise NotImplementedError
+
+    def _fill(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
+        raise NotImplementedError
+
+    def _apply_knowledge(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> None:
+        if self._forbidden is not None:
+            row[self._forbidden[child]] = -np.inf
+        for parent in self._required.get(child, ()):
+            if parent in parents:
+                row[parent] = -np.inf
+        configs = prod([int(self._arrays.n_states[p]) for p in parents])
+        if configs * int(self._arrays.n_states.max()) > MAX_CONFIGS:
+            keep = row[list(parents)]
+            row[:] = -np.inf
+            row[list(parents)] = keep
+
+
+class FamilyDeltas(_Deltas):
+    """Deltas of table families under one of the scores of `scores.families`."""
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        score: FamilyScore,
+        *,
+        forbidden: np.ndarray | None = None,
+        required: tuple[tuple[int, int], ...] = (),
+        run: Run = run_here,
+        n_threads: int = 1,
+    ):
+        super().__init__(arrays, forbidden, required)
+        self._score, self._run, self._n_threads = score, run, n_threads
+
+    def score_all(self, graph: Graph) -> None:
+        """Score every row of a graph, the rows spread over the threads."""
+        chunks = np.array_split(np.arange(graph.n_vars), max(1, min(graph.n_vars, 16 * self._n_threads)))
+        threads, self._n_threads = self._n_threads, 1  # the threads are taken: no row is spread over them again
+        try:
+            self._run(lambda i: graph.rescore(chunks[i].tolist()), len(chunks))
+        finally:
+            self._n_threads = threads
+
+    def family(self, child: int, parents: tuple[int, ...]) -> float:
+        return self._score(count_family(self._arrays, child, parents))
+
+    def _fill(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
+        arrays, n_states = self._arrays, self._arrays.n_states
+        own = np.array(parents, np.int64)
+        n_cells = min(prod([int(n_states[v]) for v in (child, *parents)]), arrays.n_samples)
+        block = max(64, _BLOCK_BYTES // (8 * n_cells * int(n_states.max(initial=1))))
+        if self._n_threads > 1 and n_cells * arrays.planes.shape[1] * len(row) > _THREAD_PAYS:
+            block = min(block, -(-len(row) // self._n_threads))
+        bounds = [(low, min(low + block, len(row))) for low in range(0, len(row), block)]
+        scores = [0.0] * len(bounds)
+
+        def one_block(i: int) -> None:
+            low, high = bounds[i]
+            counts = count_candidates(
+                *arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column, child, own, low, high
+            )
+            scores[i] = score_candidates(
+                *self._score.plain(), n_states, arrays.first_column, child, own, *counts, low, high, row
+            )
+
+        (self._run if len(bounds) > 1 and self._n_threads > 1 else run_here)(one_block, len(bounds))
+        return scores[0]
+
+
+class PriorDeltas(_Deltas):
+    """Deltas under Dirichlet priors whose counts come from a function of the family: one family at a time.
+
+    prior(child, parents) gives the prior counts (n_configs, states of the child); kappa is the structure prior.
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        prior: Callable[[int, tuple[int, ...]], np.ndarray],
+        kappa: float,
+        *,
+        forbidden: np.ndarray | None = None,
+        required: tuple[tuple[int, int], ...] = (),
+    ):
+        super().__init__(arrays, forbidden, required)
+        self._prior, self._kappa = prior, kappa
+        self._scores: dict[tuple[int, frozenset[int]], float] = {}
+
+    def _fill(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
+        score = self.family(child, parents)
+        for u in range(len(row)):
+            row[u] = -np.inf if u == child else self.family(child, tuple({*parents} ^ {u})) - score
+        return score
+
+    def family(self, child: int, parents: tuple[int, ...]) -> float:
+        key = (child, frozenset(parents))
+        if key not in self._scores:
+            own = tuple(sorted(parents))
+            counts = count_family(self._arrays, child, own)
+            free = counts.shape[0] * (counts.shape[1] - 1)
+            self._scores[key] = dirichlet_score(counts, self._prior(child, own)) + free * log(self._kappa)
+        return self._scores[key]
