@@ -1,0 +1,136 @@
+"""What every learner shares: scikit-learn's conventions, without importing scikit-learn.
+
+A learner lists its `parameters`; its keyword-only constructor is made from them and only stores. `fit` checks
+them, encodes the table, and leaves the frozen model in `model_`. Importing scikit-learn takes longer
+than learning most networks, so its protocol is spoken here by hand (`get_params`, `set_params`, tags), and
+its own classes are loaded only when it asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from quiltwork.data.dataset import Dataset
+from quiltwork.data.encode import Encoder, fit_encode
+from quiltwork.errors import ParameterError
+from quiltwork.params import Choice, Integer, Nothing, Param, Thing, signature
+from quiltwork.rng import seed_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Progress = Callable[[str, int, int], None]
+
+# Every learner has these: how the table is encoded, and how the work is run.
+SHARED = (
+    Param(
+        "missing", "error", (Choice(("error", "drop", "state")),), "a missing value: an error, a dropped row, a state"
+    ),
+    Param(
+        "unseen", "missing", (Choice(("missing", "error")),), "a state first met after learning: missing, or an error"
+    ),
+    Param("max_states", 1000, (Integer(2, 65_534),), "most states of a column"),
+    Param("random_state", 0, (Nothing(), Integer(0), Thing("a NumPy generator")), "seed; None for a new one each time"),
+    Param("n_jobs", None, (Nothing(), Integer()), "threads; None for all cores"),
+)
+
+
+class Learner:
+    """Base of all learners."""
+
+    name: ClassVar[str]
+    parameters: ClassVar[tuple[Param, ...]]
+
+    if TYPE_CHECKING:  # the constructor stores each parameter under its name
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls) -> None:
+        def __init__(self: Learner, **given: object) -> None:
+            known = {p.name: p.default for p in cls.parameters}
+            for name in given:
+                if name not in known:
+                    raise TypeError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+            self.__dict__.update({**known, **given})
+
+        __init__.__signature__ = signature(cls.parameters)  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[assignment]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters and their values."""
+        return {p.name: self.__dict__[p.name] for p in self.parameters}
+
+    def set_params(self, **given: object) -> Self:
+        """Change parameters by name."""
+        known = self.get_params()
+        for name, value in given.items():
+            if name not in known:
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+            self.__dict__[name] = value
+        return self
+
+    def score_samples(self, X: object) -> np.ndarray:
+        """Log-likelihood of each row."""
+        from quiltwork.infer.likelihood import log_likelihood
+
+        return log_likelihood(self, X)
+
+    def score(self, X: object, y: object = None) -> float:
+        """Mean log-likelihood of a row, so that scikit-learn's model selection can compare learners."""
+        return float(self.score_samples(X).mean())
+
+    def _begin(self, X: object, weights: object) -> tuple[Encoder, Dataset]:
+        """Check the parameters, then read and encode the table."""
+        for param in self.parameters:
+            param.check(type(self).__name__, self.__dict__[param.name])
+        self._seed = seed_of(self.random_state)
+        return fit_encode(X, weights, missing=self.missing, unseen=self.unseen, max_states=self.max_states)
+
+    def _provenance(self, data: Dataset, **more: object) -> dict[str, Any]:
+        """Where a model comes from, in plain values; the number of threads never matters, so it is left out."""
+        plain = (str, int, float, bool, type(None))
+        values = {k: v for k, v in self.get_params().items() if isinstance(v, plain) and k != "n_jobs"}
+        return {"learner": self.name, "parameters": values, "rows": data.n_samples, **more}
+
+    def _end(self, model: Any, X: object) -> Self:
+        """Keep the model; the names of columns that had names are kept as scikit-learn does."""
+        self.model_ = model
+        self.n_features_in_ = len(model.variables)
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            import numpy as np
+
+            self.feature_names_in_ = np.array([v.name for v in model.variables], object)
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="density_estimator",
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(sparse=True, categorical=True, string=True),
+        )
+
+    def __repr__(self) -> str:
+        values = self.get_params()
+        changed = [p.name for p in self.parameters if repr(values[p.name]) != repr(p.default)]
+        return f"{type(self).__name__}({', '.join(f'{name}={values[name]!r}' for name in changed)})"
+
+
+class ScoreName(str):
+    """The name of a score that can be called like scikit-learn's method `score`.
+
+    In this field "score" is what a graph is judged by; in scikit-learn it is the method that judges a fitted
+    estimator. A learner with a parameter of that name serves both: `est.score == "bic"`, `est.score(X)`.
+    """
+
+    learner: Learner
+
+    def __call__(self, X: object, y: object = None) -> float:
+        return Learner.score(self.learner, X, y)
