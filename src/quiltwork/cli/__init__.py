@@ -1,0 +1,109 @@
+"""The command line: `quiltwork demo | learn | evaluate | compare | query | sample | convert | info`.
+
+    app       the commands: their arguments, options and help
+    options   a learner's parameters as options, read from their declaration
+    inputs    what the user names: tables, votes, models, evidence
+    show      what the user sees: tables, progress bars, JSON
+    learning  learn, evaluate, compare
+    asking    query, sample, convert, info
+    demo      the tour on embedded data
+
+Here is only the way out. A command that fails says one sentence on stderr and leaves with a code:
+
+    0    done
+    1    a mistake of ours; `python -X dev -m quiltwork ...` shows where
+    2    input that cannot be used, a file that cannot be read or written, wrong usage, no memory
+    130  interrupted by Ctrl-C
+    141  the reader of our output went away
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from quiltwork.errors import QuiltworkError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave the process with its exit code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code.
+
+    >>> run(["--version"])
+    quiltwork 0.1.0
+    0
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            return _run(arguments)
+    except KeyboardInterrupt:
+        return _say(f"Interrupted; {_what_was_written()}.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains while it closes
+        return 141
+    except MemoryError:
+        return _say("There is not enough memory for this; fewer rows, columns or states need less.", 2)
+    except QuiltworkError as error:
+        return _say(str(error), 2)
+    except OSError as error:
+        name = f" {str(error.filename)!r}" if error.filename is not None else ""
+        return _say(f"The system refused{name}: {error.strerror or error}.", 2)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # wrong usage, as typer and click tell it
+            return _say(f"{error.format_message().rstrip('.')} (see {_usage_of(error)} --help).", 2)
+        if sys.flags.dev_mode:
+            raise
+        return _say(
+            f"Quiltwork made a mistake ({type(error).__name__}: {error}); "
+            f"'python -X dev -m quiltwork ...' shows where, please report it.",
+            1,
+        )
+
+
+def _run(arguments: Sequence[str]) -> int:
+    import typer
+
+    from quiltwork.cli.app import app
+    from quiltwork.cli.show import written
+
+    written.clear()
+    command = typer.main.get_command(app)
+    try:
+        # Not `command.main`, which would turn Ctrl-C and broken pipes into its own exceptions.
+        with command.make_context("quiltwork", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as leave:
+        return leave.exit_code
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
+def _note(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+    _say(f"Note: {message}")
+
+
+def _say(sentence: str, code: int = 0) -> int:
+    from quiltwork.cli.show import one_line
+
+    sys.stderr.write(one_line(sentence) + "\n")
+    return code
+
+
+def _what_was_written() -> str:
+    from quiltwork.cli.show import written
+
+    return f"{' and '.join(map(str, written))} had been written" if written else "nothing was written"
+
+
+def _usage_of(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return context.command_path if context is not None else "quiltwork"

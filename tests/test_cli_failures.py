@@ -1,0 +1,269 @@
+"""Whatever goes wrong, the command line says one sentence on stderr, leaves with its code, and loses nothing."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import quiltwork as qw
+from quiltwork.cli import run
+
+OLD = b"the old file"
+
+ASIA = """
+network n {}
+variable a { type discrete [ 2 ] { yes, no }; }
+variable b { type discrete [ 2 ] { yes, no }; }
+"""
+CYCLE = (
+    "probability ( a | b ) { (yes) 0.1, 0.9; (no) 0.2, 0.8; }\nprobability ( b | a ) { (yes) 0.1, 0.9; (no) 0.2, 0.8; }"
+)
+BAD_SUM = "probability ( a ) { table 0.7, 0.7; }\nprobability ( b ) { table 0.5, 0.5; }"
+NO_PARENT = "probability ( a | c ) { (yes) 0.1, 0.9; (no) 0.2, 0.8; }\nprobability ( b ) { table 0.5, 0.5; }"
+
+
+@pytest.fixture
+def fails(tmp_path, monkeypatch, capfd):
+    """Run a command that must fail; returns the sentence it says."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out.qw").write_bytes(OLD)
+    (tmp_path / "out.csv").write_bytes(OLD)
+
+    def call(*words, code=2):
+        before = sorted(os.listdir(tmp_path))
+        assert run([str(word) for word in words]) == code
+        streams = capfd.readouterr()
+        assert streams.out == ""
+        assert streams.err.count("\n") == 1 and streams.err.endswith(".\n"), streams.err
+        assert "Traceback" not in streams.err
+        assert sorted(os.listdir(tmp_path)) == before, "nothing new may lie around"
+        assert (tmp_path / "out.qw").read_bytes() == OLD and (tmp_path / "out.csv").read_bytes() == OLD
+        return streams.err
+
+    return call
+
+
+@pytest.fixture
+def asia(tmp_path):
+    path = tmp_path / "asia.qw"
+    qw.save(qw.textbook("asia"), path)
+    return path
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        pytest.param(b"", "empty", id="empty file"),
+        pytest.param(b"a,b\n", "row", id="header only"),
+        pytest.param(b"\n\n\n", "", id="zero columns"),
+        pytest.param(b"a,b,a\n1,2,3\n4,5,6\n", "'a'", id="duplicate names"),
+        pytest.param(b"a,b\n1,2\n3\n", "", id="ragged, too short"),
+        pytest.param(b"a,b\n1,2\n3,4,5\n", "", id="ragged, too long"),
+        pytest.param("a,b\nna\u00efve,1\ncaf\u00e9,2\n".encode("latin-1"), "UTF-8", id="Latin-1"),
+        pytest.param(b"a,b\n1,\n0,1\n", "missing", id="missing value"),
+        pytest.param(b"a,b\nNaN,1\n0.5,1\n", "'a'", id="NaN"),
+        pytest.param(b"a,b\ninf,1\n0.5,1\n", "'a'", id="infinity"),
+    ],
+)
+def test_a_table_that_cannot_be_used(fails, tmp_path, content, says):
+    (tmp_path / "bad.csv").write_bytes(content)
+    assert says in fails("learn", "bad.csv", "-o", "out.qw")
+
+
+def test_a_million_states(fails, tmp_path):
+    (tmp_path / "ids.csv").write_text("id,x\n" + "".join(f"{i},{i % 2}\n" for i in range(10**6)))
+    sentence = fails("learn", "ids.csv", "-o", "out.qw")
+    assert "'id'" in sentence
+
+
+@pytest.mark.parametrize("content", ["a,b\n1,2\n", "a,b\n1,2\n1,3\n1,2\n1,3\n"], ids=["one row", "constant column"])
+def test_poor_tables_that_can_be_used(tmp_path, monkeypatch, content, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "poor.csv").write_text(content)
+    assert run(["learn", "poor.csv", "-o", "m.qw"]) == 0
+    assert qw.load("m.qw").arcs == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_directory_or_nothing_as_a_table(fails, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    assert "directory" in fails("learn", "folder.csv", "-o", "out.qw")
+    assert "nothing.csv" in fails("learn", "nothing.csv", "-o", "out.qw")
+
+
+def test_a_table_of_another_model(fails, asia, tmp_path):
+    (tmp_path / "other.csv").write_text("x,y\n1,2\n3,4\n")
+    assert "variable" in fails("evaluate", "asia.qw", "other.csv")
+
+
+def test_more_folds_than_rows(fails, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n2,1\n1,1\n")
+    assert "5 folds" in fails("compare", "few.csv", "--models", "bn")
+
+
+# Questions
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["lungs"], "did you mean 'lung'"),
+        (["lung", "--given", "smoking=yes"], "no variable 'smoking'"),
+        (["lung", "--given", "smoke=often"], "no state 'often'"),
+        (["lung", "--given", "smoke"], "smoke"),
+        (["xray", "--given", "smoke=yes", "smoke=no"], "two states"),
+        (["xray", "--given", "lung=yes", "either=no"], "probability"),
+        (["lung", "--given", "lung=yes"], "both"),
+    ],
+)
+def test_a_question_without_an_answer(fails, asia, words, says):
+    assert says in fails("query", "asia.qw", *words)
+
+
+def test_arcs_that_cannot_be_required(fails, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\n0,1,0\n1,0,1\n")
+    assert "cycle" in fails("learn", "t.csv", "-o", "out.qw", "--required", "a->b, b->c, c->a")
+    assert "'z'" in fails("learn", "t.csv", "-o", "out.qw", "--required", "a->z")
+    assert "parent->child" in fails("learn", "t.csv", "-o", "out.qw", "--required", "a-b")
+
+
+# Files
+
+
+@pytest.mark.parametrize(("body", "says"), [(CYCLE, "cycle"), (BAD_SUM, "sum"), (NO_PARENT, "'c'")])
+def test_a_network_that_is_none(fails, tmp_path, body, says):
+    (tmp_path / "bad.bif").write_text(ASIA + body)
+    assert says in fails("convert", "bad.bif", "out.qw")
+
+
+def test_a_model_file_that_is_damaged(fails, asia, tmp_path):
+    good = asia.read_bytes()
+    flipped = bytearray(good)
+    flipped[-3] ^= 4
+    for name, content in {
+        "short.qw": good[:-5],
+        "flipped.qw": bytes(flipped),
+        "empty.qw": b"",
+        "text.qw": b"a,b\n1,2\n",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        assert name in fails("query", name, "lung")
+        assert name in fails("convert", name, "out.csv.bif") and name in fails("sample", name, "-o", "out.csv")
+
+
+def test_a_foreign_file_as_a_model(fails, tmp_path):
+    import pickle
+
+    (tmp_path / "pickled.qw").write_bytes(pickle.dumps({"a": 1}))
+    np.savez(tmp_path / "zipped.npz", a=np.zeros(3))
+    (tmp_path / "zipped.npz").rename(tmp_path / "zipped.qw")
+    assert "pickle" in fails("info", "pickled.qw")
+    assert "zip" in fails("info", "zipped.qw")
+
+
+def test_a_place_where_nothing_can_be_written(fails, asia, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
+    (tmp_path / "folder").mkdir()
+    assert "no such place" in fails("learn", "t.csv", "-o", "no such place/m.qw")
+    assert "folder" in fails("learn", "t.csv", "-o", "folder")
+    assert "no such place" in fails("sample", "asia.qw", "-o", "no such place/rows.csv")
+    assert ".csv" in fails("sample", "asia.qw", "-o", "rows.xlsx")
+    assert ".qw" in fails("convert", "asia.qw", "asia.txt")
+    assert ".qw" in fails("learn", "t.csv", "-o", "m.bif")
+    assert ".qw" in fails("learn", "t.csv", "-o", "t.csv")
+
+
+def test_a_full_disk(fails, asia, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "t.csv").write_text("a,b\n0,1\n1,0\n")
+    monkeypatch.setattr(os, "fsync", full)
+    assert "disk is full" in fails("learn", "t.csv", "-o", "out.qw")
+    assert "disk is full" in fails("sample", "asia.qw", "-o", "out.csv")
+    assert "disk is full" in fails("convert", "asia.qw", "new.bif")
+
+
+# Usage
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["lern"],
+        ["learn"],
+        ["learn", "t.csv"],
+        ["learn", "t.csv", "-o", "out.qw", "--modle", "bn"],
+        ["learn", "t.csv", "-o", "out.qw", "--max-parents", "many"],
+        ["learn", "t.csv", "-o", "out.qw", "--model", "forest"],
+        ["query", "m.qw"],
+        ["query", "m.qw", "a", "--given"],
+        ["sample", "m.qw", "-n", "zero"],
+        ["sample", "m.qw", "-n", "0"],
+        ["compare", "t.csv", "--folds", "1"],
+        ["evaluate", "m.qw", "t.csv", "--metric", "accuracy"],
+        ["info"],
+        ["--nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(fails, words):
+    fails(*words)
+
+
+# Accidents
+
+
+def test_no_memory(fails, asia, monkeypatch):
+    monkeypatch.setattr("quiltwork.cli.inputs.read_model", lambda path: (_ for _ in ()).throw(MemoryError))
+    assert "memory" in fails("query", "asia.qw", "lung")
+
+
+def test_a_mistake_of_ours_is_owned(fails, asia, monkeypatch):
+    monkeypatch.setattr("quiltwork.cli.inputs.read_model", lambda path: 1 / 0)
+    assert "mistake" in fails("query", "asia.qw", "lung", code=1)
+
+
+def test_a_reader_that_goes_away(asia):
+    """`quiltwork sample ... | head -1` is quiet."""
+    command = [sys.executable, "-m", "quiltwork", "sample", str(asia), "-n", "200000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(30) == 141
+    process.stderr.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
+def test_ctrl_c_during_a_long_search(tmp_path):
+    """Interrupted at whatever it is doing, it stops soon and leaves the old file."""
+    rng = np.random.default_rng(0)
+    table = (rng.random((2000, 150)) < 0.5) ^ (rng.random((2000, 1)) < 0.3)
+    lines = [",".join(f"v{i}" for i in range(150)), *(",".join(row) for row in table.astype(int).astype(str))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    command = [sys.executable, "-m", "quiltwork", "learn", "t.csv", "-o", "out.qw"]
+    # A first run fills the cache of kernels: compiling one cannot be interrupted, and is done once.
+    subprocess.run([*command, "--restarts", "2"], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "out.qw").write_bytes(OLD)
+    for delay in (1.5, 4.0):
+        process = subprocess.Popen(
+            [*command, "--budget", "100"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        time.sleep(delay)
+        assert process.poll() is None, process.communicate()
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        took = time.monotonic() - sent
+        assert (process.returncode, out, err) == (130, "", "Interrupted; nothing was written.\n")
+        assert took < 2.0
+        assert (tmp_path / "out.qw").read_bytes() == OLD and sorted(os.listdir(tmp_path)) == ["out.qw", "t.csv"]
