@@ -68,6 +68,11 @@ def test_kinds_of_columns(write):
     assert read_table(path).dtypes == [pl.Int64, pl.Float64, pl.Boolean, pl.String, pl.String, pl.String]
 
 
+def test_text_that_looks_like_a_number_keeps_what_tells_it_apart(write):
+    frame = read_table(write("t.csv", b"zip,id,plus\n01234,9999999999999999999,+1\n1234,1,1\n"))
+    assert frame.rows() == [("01234", "9999999999999999999", "+1"), ("1234", "1", "1")]
+
+
 def test_a_kind_that_changes_late_in_the_file(write):
     rows = b"".join(b"%d,1\n" % (i % 3) for i in range(20_000))
     frame = read_table(write("t.csv", b"a,b\n" + rows + b"x,2.5\n"))

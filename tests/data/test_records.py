@@ -6,7 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive import packing
-from quiltwork.data.records import BLANK, RAGGED, STRAY_QUOTE, UNCLOSED_QUOTE, scan_records
+from quiltwork.data.records import (
+    BLANK,
+    BOOL,
+    INTEGER,
+    RAGGED,
+    REAL,
+    STRAY_QUOTE,
+    UNCLOSED_QUOTE,
+    WORD,
+    kinds_of_fields,
+    scan_records,
+)
+
+KINDS = {"": 0, "integer": INTEGER, "real": REAL, "bool": BOOL, "word": WORD}
 
 
 def scan(text, delimiter=","):
@@ -53,3 +66,62 @@ def test_whatever_is_written_with_quotes_is_whole(rows):
     assert packing.fields_of_records(text, ",") == rows
     assert (fault, expected, n_records, body_end) == (0, len(rows[0]), len(rows), len(text.encode()))
     assert packing.fields_of_records(text.encode()[:header_end].decode(), ",") == rows[:1]
+
+
+def kinds(text, n_fields):
+    data = np.frombuffer(text.encode(), np.uint8)
+    return kinds_of_fields(data, 0, len(data), ord(","), n_fields).tolist()
+
+
+NUMBERS = ["7", "-7", "0", "-0", "7.5", ".5", "-.5", "5.", "1e5", "1E-3", "1.5e+3", "0.25", "9" * 18, "nan", "-inf"]
+WORDS = [
+    "+7",
+    "007",
+    "-01",
+    "00.5",
+    " 7",
+    "7 ",
+    "1_0",
+    "0x1",
+    "--5",
+    ".",
+    "-",
+    "e5",
+    "1e",
+    "1.2.3",
+    "9" * 19,
+    "Inf",
+    "TRUE",
+]
+
+
+@pytest.mark.parametrize("field", [*NUMBERS, *WORDS, "true", "False", "a", "truex", "é"])
+def test_what_a_field_is(field):
+    expected = KINDS[packing.kind(field)]
+    assert (field in NUMBERS) == bool(expected & (INTEGER | REAL))
+    for text in (f"{field}", f"{field}\n", f"{field}\r\n", f'"{field}"', f'"{field}"\r\n'):
+        assert kinds(text, 1) == [expected]
+
+
+cells = st.text("0159+-.eEtrufalsnai ", max_size=5) | st.sampled_from(
+    [*NUMBERS, *WORDS, "true", "", "\n", ",", '"', '"1"']
+)
+
+
+@given(
+    st.integers(1, 4).flatmap(lambda k: st.lists(st.lists(cells, min_size=k, max_size=k), min_size=1, max_size=5)),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_kinds_of_columns_against_the_slow_way(rows, line_end, closed):
+    def written(field):
+        plain = not set(field) & set('",\n') and len(field) % 2 == 0
+        return field if plain else '"' + field.replace('"', '""') + '"'
+
+    text = line_end.join(",".join(map(written, row)) for row in rows)
+    text += line_end if closed or not text else ""
+    expected = [0] * len(rows[0])
+    for row in rows:
+        for c, field in enumerate(row):
+            expected[c] |= KINDS[packing.kind(field)]
+    assert kinds(text, len(rows[0])) == expected

@@ -1,5 +1,7 @@
 """Bits the slow way: Python integers as planes, one row at a time."""
 
+import re
+
 
 def pack(codes, n_states):
     """One integer per state beyond the first: bit i is set if row i has that state."""
@@ -58,3 +60,15 @@ def fields_of_records(text, delimiter):
             field += c
         i += 1
     return records if not (record or field) else [*records, [*record, field]]
+
+
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*|(0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.)([eE][+-]?[0-9]+)?")
+
+
+def kind(field):
+    """What a field is: "", "integer", "real", "bool" or "word"."""
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)", field):
+        return "integer" if sum(c.isdigit() for c in field) <= 18 else "word"
+    if NUMBER.fullmatch(field) or field in ("nan", "NaN", "inf", "-inf"):
+        return "real"
+    return "bool" if field in ("true", "True", "false", "False") else ("word" if field else "")

@@ -60,6 +60,16 @@ def count_both(a, b):
 
 
 @njit(cache=True, nogil=True)
+def add_where(plane, amount, out):
+    """Add an amount to out (rows,) for every row that is one in the plane."""
+    for w in range(plane.size):
+        word = plane[w]
+        while word != 0:
+            out[(w << 6) + np.int64(lowest_bit(word))] += amount
+            word &= word - np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
 def full_plane(n_samples):
     """A plane with every row set and the bits past the last row clear."""
     plane = np.empty((n_samples + 63) // 64, np.uint64)

@@ -6,7 +6,8 @@
 
 polars does the reading, but what it lets pass is checked here first, so that a file means the same whatever
 version reads it: every row has as many fields as the header, quotes are closed, names are unique, bytes
-are UTF-8. An empty field is missing. A column holds numbers, true/false or text, whichever fits all its fields.
+are UTF-8. An empty field is missing. A column holds numbers, true/false or text, whichever fits all its fields
+(see `records`, which decides).
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ def _read_text(path: Path, split: str, delimiter: str | None = None) -> Any:
     names = _header(path, data[:header_end].decode(), delimiter)
     if n_records < 2:
         raise DataError(f"{path} has a header and no rows: a table needs at least one row.")
-    body = data[header_end:body_end]
+    schema = dict(zip(names, _dtypes(data, header_end, body_end, delimiter, len(names))))
     try:
-        frame = pl.read_csv(body, has_header=False, separator=delimiter, infer_schema_length=None, new_columns=names)
+        frame = pl.read_csv(data[header_end:body_end], has_header=False, separator=delimiter, schema=schema)
     except pl.exceptions.PolarsError as fault:
         raise DataError(f"{path} cannot be read as CSV: {fault}.") from None
     if frame.shape != (n_records - 1, len(names)):
@@ -165,6 +166,17 @@ def _check_records(path: Path, data: bytes, delimiter: str) -> tuple[int, int, i
     if problem:
         raise DataError(f"{path}, line {line} {words[problem]}.")
     return header_end, body_end, n_records
+
+
+def _dtypes(data: bytes, start: int, stop: int, delimiter: str, n_fields: int) -> list[Any]:
+    """The polars types of the columns."""
+    import polars as pl
+
+    from quiltwork.data.records import BOOL, INTEGER, REAL, kinds_of_fields
+
+    dtypes = {INTEGER: pl.Int64, REAL: pl.Float64, INTEGER | REAL: pl.Float64, BOOL: pl.Boolean}
+    kinds = kinds_of_fields(np.frombuffer(data, np.uint8), start, stop, ord(delimiter), n_fields)
+    return [dtypes.get(kind, pl.String) for kind in kinds.tolist()]
 
 
 def _header(path: Path, text: str, delimiter: str) -> list[str]:

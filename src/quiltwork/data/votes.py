@@ -8,6 +8,7 @@ of a user stand together, by time where there is one and as given where there is
 from __future__ import annotations
 
 import datetime
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -141,14 +142,29 @@ def _times(table: Columns) -> np.ndarray:
         times = np.asarray(part)
         bad = ~np.isfinite(times)
     if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        got = part.labels[part.codes[row]] if isinstance(part, Coded) and part.codes[row] >= 0 else None
+        row, got = _unreadable(part, np.flatnonzero(bad))
         raise DataError(
             f"Column 'time' must be a number, a date or ISO 8601 text in every row. Row {row} has {got!r} instead."
             if got is not None
             else f"Column 'time' has no time in row {row}: leave such votes out, or the whole column."
         )
     return times
+
+
+def _unreadable(part: np.ndarray | Coded, rows: np.ndarray) -> tuple[int, State | None]:
+    """The row to blame and what it has: rather a word than a number, for one word makes text of all the numbers."""
+    if not isinstance(part, Coded):
+        return int(rows[0]), None
+    labels = (*part.labels, None)  # a code of -1 takes the last
+    blamed = next((row for row in rows if not _is_number(labels[part.codes[row]])), rows[0])
+    return int(blamed), labels[part.codes[blamed]]
+
+
+def _is_number(label: State | None) -> bool:
+    try:
+        return label is not None and math.isfinite(float(label))
+    except ValueError:
+        return False
 
 
 def _moment(label: State) -> np.datetime64:
