@@ -34,12 +34,12 @@ def fails(tmp_path, monkeypatch, capfd):
     (tmp_path / "out.qw").write_bytes(OLD)
     (tmp_path / "out.csv").write_bytes(OLD)
 
-    def call(*words, code=2):
+    def call(*words, code=2, notes=0):
         before = sorted(os.listdir(tmp_path))
         assert run([str(word) for word in words]) == code
         streams = capfd.readouterr()
         assert streams.out == ""
-        assert streams.err.count("\n") == 1 and streams.err.endswith(".\n"), streams.err
+        assert streams.err.count("\n") <= 1 + notes and streams.err.endswith(".\n"), streams.err
         assert "Traceback" not in streams.err
         assert sorted(os.listdir(tmp_path)) == before, "nothing new may lie around"
         assert (tmp_path / "out.qw").read_bytes() == OLD and (tmp_path / "out.csv").read_bytes() == OLD
@@ -107,6 +107,133 @@ def test_a_table_of_another_model(fails, asia, tmp_path):
 def test_more_folds_than_rows(fails, tmp_path):
     (tmp_path / "few.csv").write_text("a,b\n1,2\n2,1\n1,1\n")
     assert "5 folds" in fails("compare", "few.csv", "--models", "bn")
+
+
+# Votes, and what is ranked
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        pytest.param("user,item,time\nann,tea,3\nbob,rum,soon\n", "Row 1 has 'soon'", id="a time that is a word"),
+        pytest.param("user,item,time\nann,tea,2026-13-45\n", "'2026-13-45'", id="a date that is none"),
+        pytest.param("user,item,time\nann,tea,3\nbob,rum,\n", "no time in row 1", id="no time"),
+        pytest.param("user,item\nann,tea\nbob,\n", "'item' has no id in row 1", id="no item"),
+        pytest.param("user,item\nann,1.5\n", "text or integers", id="an item that is no id"),
+        pytest.param("user,item\n", "row", id="no votes"),
+    ],
+)
+@pytest.mark.parametrize("model", ["hrf", "itemrank"])
+def test_votes_that_cannot_be_used(fails, tmp_path, content, says, model):
+    (tmp_path / "votes.csv").write_text(content)
+    assert says in fails("learn", "votes.csv", "--model", model, "-o", "out.qw")
+    qw.save(qw.learn("hrf", {"tea": [0, 1], "rum": [1, 0]}), tmp_path / "m.qw")
+    assert says in fails("rank", "m.qw", "--users", "votes.csv")
+
+
+@pytest.mark.parametrize("header", ["customer,product", "user,product", "buyer,item", "user,item,stars"])
+def test_votes_under_other_names(fails, tmp_path, header):
+    rows = [row[: header.count(",") + 1] for row in ("a15", "a23", "b14", "c35")]
+    (tmp_path / "votes.csv").write_text("\n".join([header, *map(",".join, rows)]) + "\n")
+    qw.save(qw.learn("hrf", {"1": [0, 1], "2": [1, 0]}), tmp_path / "m.qw")
+    sentence = fails("rank", "m.qw", "--users", "votes.csv")
+    assert "user, item and perhaps time" in sentence and repr(header.split(",")[1]) in sentence
+    assert "user, item and perhaps time" in fails("compare", "votes.csv", "--metric", "mrr", code=2, notes=1)
+
+
+def test_a_table_that_looks_like_votes_is_noted(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("user,thing\na,x\nb,y\n")
+    assert run(["learn", "t.csv", "-o", "m.qw"]) == 0
+    err = capfd.readouterr().err
+    assert err.startswith("Note: t.csv is read as a table of 2 columns") and err.count("\n") == 1
+    assert [v.name for v in qw.load("m.qw").variables] == ["user", "thing"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--k", "0"], "'k' parameter of HybridRandomField must be an integer from 1"),
+        (["--k", "5", "--k-star", "3"], "'k_star' parameter of HybridRandomField must be at least k = 5. Got 3"),
+        (["--k-star", "0"], "'k_star'"),
+        (["--k", "few"], "Got 'few'"),
+        (["--n-models", "0"], "'n_models'"),
+        (["--candidates", "0"], "'candidates'"),
+    ],
+)
+def test_relatives_that_there_cannot_be(fails, tmp_path, options, says):
+    (tmp_path / "votes.csv").write_text("user,item\nann,tea\nann,rum\nbob,rum\n")
+    assert says in fails("learn", "votes.csv", "--model", "hrf", "-o", "out.qw", *options)
+
+
+POOR = {
+    "one user": "user,item\nann,tea\nann,rum\n",
+    "one item": "user,item\nann,tea\nbob,tea\n",
+    "one vote": "user,item\nann,tea\n",
+    "repeated votes": "user,item\nann,tea\nann,tea\nbob,tea\nbob,rum\nann,tea\n",
+    "constant columns": "tea,rum,gin\n1,1,0\n1,0,0\n1,1,0\n",
+    "duplicate columns": "tea,rum,gin\n1,1,0\n0,0,1\n1,1,0\n0,0,0\n",
+}
+
+
+@pytest.mark.parametrize(
+    "options", [["hrf"], ["hrf", "--k", "60", "--k-star", "60"], ["hrf", "--n-models", "3"], ["bn"]]
+)
+@pytest.mark.parametrize("content", POOR.values(), ids=POOR)
+def test_poor_votes_that_can_be_used(tmp_path, monkeypatch, capfd, content, options):
+    """More relatives than variables among them; whatever was learned has finite scores for a known item and none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "poor.csv").write_text(content)
+    assert run(["learn", "poor.csv", "-o", "m.qw", "--model", *options]) == 0
+    assert capfd.readouterr().err == ""
+    model = qw.load("m.qw")
+    assert np.isfinite(qw.pseudo_log_likelihood(model, {v.name: [v.states[0]] for v in model.variables})).all()
+    assert run(["rank", "m.qw"]) == 0 and run(["rank", "m.qw", "--given", "rum" if "rum" in content else "tea"]) == 0
+    streams = capfd.readouterr()
+    assert "nan" not in streams.out and "inf" not in streams.out
+
+
+@pytest.mark.parametrize("model", ["nb", "itemrank", "popularity", "gmf"])
+@pytest.mark.parametrize("content", [POOR["one user"], POOR["one item"], POOR["one vote"], POOR["repeated votes"]])
+def test_poor_votes_of_the_rankers(tmp_path, monkeypatch, capfd, content, model):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "poor.csv").write_text(content)
+    assert run(["learn", "poor.csv", "-o", "m.qw", "--model", model]) == 0
+    assert run(["rank", "m.qw"]) == 0 and run(["rank", "m.qw", "--given", "tea"]) == 0
+    streams = capfd.readouterr()
+    assert streams.err == "" and "nan" not in streams.out and "inf" not in streams.out
+
+
+def test_repeated_votes_count_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    votes = [f"u{u},i{(u * k) % 5}" for u in range(20) for k in (1, 2, 3)]
+    (tmp_path / "once.csv").write_text("\n".join(["user,item", *dict.fromkeys(votes)]) + "\n")
+    (tmp_path / "often.csv").write_text("\n".join(["user,item", *votes, *votes]) + "\n")
+    for name in ("once", "often"):
+        assert run(["learn", f"{name}.csv", "-o", f"{name}.qw", "--model", "hrf"]) == 0
+    assert (tmp_path / "once.qw").read_bytes() == (tmp_path / "often.qw").read_bytes()
+
+
+def test_too_few_to_compare(fails, tmp_path):
+    (tmp_path / "one.csv").write_text(POOR["one user"])
+    (tmp_path / "short.csv").write_text("user,item\n" + "".join(f"u{u},i{u % 3}\n" for u in range(20)))
+    assert "5 folds" in fails("compare", "one.csv", "--models", "hrf")
+    assert "nobody to ask" in fails("compare", "short.csv", "--models", "hrf")
+
+
+def test_nothing_to_rank(fails, tmp_path):
+    qw.save(qw.learn("bn", {"sky": ["grey", "blue", "red"] * 4}), tmp_path / "m.qw")
+    assert "two states" in fails("rank", "m.qw", "--given", "sky")
+    (tmp_path / "t.csv").write_text("sky,sea\n" + "".join(f"{i % 3},{i % 2}\n" for i in range(12)))
+    assert "'sky'" in fails("learn", "t.csv", "--model", "itemrank", "-o", "out.qw")
+    assert "'sky' has 3 states" in fails("compare", "t.csv", "--models", "hrf", "--metric", "mrr")
+
+
+def test_ranking_questions_that_contradict(fails, asia, tmp_path):
+    assert "one thing at a time" in fails("rank", "asia.qw", "--given", "lung", "--similar", "smoke")
+    assert "did you mean 'lung'" in fails("rank", "asia.qw", "--similar", "lungs")
+    assert ".csv" in fails("rank", "asia.qw", "-o", "list.txt")
+    assert "no file" in fails("rank", "asia.qw", "--users", "nobody.csv")
 
 
 # Questions
@@ -210,6 +337,12 @@ def test_a_full_disk(fails, asia, tmp_path, monkeypatch):
         ["sample", "m.qw", "-n", "0"],
         ["compare", "t.csv", "--folds", "1"],
         ["evaluate", "m.qw", "t.csv", "--metric", "accuracy"],
+        ["evaluate", "m.qw", "t.csv", "--metric", "mrr", "--protocol", "votes"],
+        ["compare", "t.csv", "--metric", "mrr,ll"],
+        ["compare", "t.csv", "--metric", "ndcg@0"],
+        ["rank"],
+        ["rank", "m.qw", "--top", "0"],
+        ["rank", "m.qw", "--tops", "3"],
         ["info"],
         ["--nonsense"],
     ],
@@ -243,6 +376,19 @@ def test_a_reader_that_goes_away(asia):
     process.stderr.close()
 
 
+def wait_for_kernels(process):
+    """Until the process has loaded what kernels run on: before that it is Python that starts, not ours."""
+    maps = f"/proc/{process.pid}/maps"
+    if not os.path.exists(maps):  # not Linux
+        time.sleep(5.0)
+        return
+    for _ in range(600):
+        with open(maps) as file:
+            if "llvmlite" in file.read():
+                return
+        time.sleep(0.1)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
 def test_ctrl_c_during_a_long_search(tmp_path):
     """Interrupted at whatever it is doing, it stops soon and leaves the old file."""
@@ -254,16 +400,14 @@ def test_ctrl_c_during_a_long_search(tmp_path):
     # A first run fills the cache of kernels: compiling one cannot be interrupted, and is done once.
     subprocess.run([*command, "--restarts", "2"], cwd=tmp_path, check=True, capture_output=True)
     (tmp_path / "out.qw").write_bytes(OLD)
-    for delay in (1.5, 4.0):
+    for delay in (1.0, 4.0):
         process = subprocess.Popen(
             [*command, "--budget", "100"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
+        wait_for_kernels(process)
         time.sleep(delay)
         assert process.poll() is None, process.communicate()
-        sent = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        took = time.monotonic() - sent
+        out, err = process.communicate(timeout=10)  # of a budget of 100 seconds; a quiet machine needs well under one
         assert (process.returncode, out, err) == (130, "", "Interrupted; nothing was written.\n")
-        assert took < 2.0
         assert (tmp_path / "out.qw").read_bytes() == OLD and sorted(os.listdir(tmp_path)) == ["out.qw", "t.csv"]

@@ -28,6 +28,8 @@ _HOME = {
     "BayesianNet": "quiltwork.models.bayesian",
     "HybridField": "quiltwork.models.hybrid",
     "hrf_from_bn": "quiltwork.models.hybrid",
+    "DependencyNet": "quiltwork.models.dependency",
+    "MarkovNet": "quiltwork.models.markov",
     "save": "quiltwork.models.files",
     "load": "quiltwork.models.files",
     "read_network": "quiltwork.models.foreign",
@@ -44,6 +46,14 @@ _HOME = {
     "sample": "quiltwork.infer.sample",
     "BayesianNetwork": "quiltwork.learn.bayesian",
     "HybridRandomField": "quiltwork.learn.hybrid",
+    "DependencyNetwork": "quiltwork.learn.dependency",
+    "MarkovNetwork": "quiltwork.learn.markov",
+    "LatentCauses": "quiltwork.learn.latent",
+    "RankStack": "quiltwork.rank.stack",
+    "GaussianField": "quiltwork.learn.gaussian_field",
+    "NaiveBayes": "quiltwork.learn.naive_bayes",
+    "ItemRank": "quiltwork.learn.item_rank",
+    "Popularity": "quiltwork.learn.popularity",
     "item_scores": "quiltwork.rank.recommend",
     "recommend": "quiltwork.rank.recommend",
 }
@@ -63,14 +73,24 @@ if TYPE_CHECKING:
     from quiltwork.infer.query import query
     from quiltwork.infer.sample import sample
     from quiltwork.learn.bayesian import BayesianNetwork
+    from quiltwork.learn.dependency import DependencyNetwork
+    from quiltwork.learn.gaussian_field import GaussianField
     from quiltwork.learn.hybrid import HybridRandomField
+    from quiltwork.learn.item_rank import ItemRank
+    from quiltwork.learn.latent import LatentCauses
+    from quiltwork.learn.markov import MarkovNetwork
+    from quiltwork.learn.naive_bayes import NaiveBayes
+    from quiltwork.learn.popularity import Popularity
     from quiltwork.learn.registry import learn
     from quiltwork.models.bayesian import BayesianNet
+    from quiltwork.models.dependency import DependencyNet
     from quiltwork.models.files import load, save
     from quiltwork.models.foreign import read_network, write_network
     from quiltwork.models.hybrid import HybridField, hrf_from_bn
+    from quiltwork.models.markov import MarkovNet
     from quiltwork.models.textbook import textbook
     from quiltwork.rank.recommend import item_scores, recommend
+    from quiltwork.rank.stack import RankStack
 
 
 def __getattr__(name: str) -> Any:

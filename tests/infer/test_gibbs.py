@@ -1,5 +1,8 @@
-"""The sampler against exact answers. False alarms: every check below is fixed by its seed; over seeds, an estimate lies
-further than 5 of its own standard errors from the truth about once in 10,000 (Student's t with 79 degrees of freedom)."""
+"""The sampler against exact answers.
+
+False alarms: every check is fixed by its seed; over seeds, an estimate lies further than 5 of its own standard errors
+from the truth about once in 100,000 (Student's t with 79 degrees of freedom).
+"""
 
 import numpy as np
 import pytest

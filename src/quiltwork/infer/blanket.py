@@ -17,7 +17,7 @@ Impossible rows  Where the others leave no state of v possible, log P(x_v | rest
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,15 @@ from numba import njit
 
 from quiltwork.data.dataset import NO_CODE, Dataset, position
 from quiltwork.infer.conditionals import factor_logits
+from quiltwork.infer.dependency import dependency_logits
+from quiltwork.infer.markov import markov_logits
 from quiltwork.infer.missing import add_logits
 from quiltwork.infer.question import blocks_about, implementation, model_of, once_per_model, row_blocks, rows_of
 from quiltwork.infer.tables import compiled
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.dependency import DependencyNet
 from quiltwork.models.hybrid import AveragedField, HybridField
+from quiltwork.models.markov import MarkovNet
 
 
 def log_conditionals(model: Any, X: object) -> np.ndarray:
@@ -172,8 +176,20 @@ def _averaged_logits(model: AveragedField, codes: np.ndarray, target: int | None
     return np.log(total, out=np.full(total.shape, -np.inf), where=total > 0)
 
 
-LOGITS = {BayesianNet: _bayesian_logits, HybridField: _field_logits, AveragedField: _averaged_logits}
-BLANKET = {BayesianNet: _bayesian_blanket, HybridField: HybridField.blanket, AveragedField: AveragedField.blanket}
+LOGITS: dict[type, Callable[..., np.ndarray]] = {
+    BayesianNet: _bayesian_logits,
+    HybridField: _field_logits,
+    DependencyNet: dependency_logits,
+    MarkovNet: markov_logits,
+    AveragedField: _averaged_logits,
+}
+BLANKET: dict[type, Callable[..., list[int]]] = {
+    BayesianNet: _bayesian_blanket,
+    HybridField: HybridField.blanket,
+    DependencyNet: DependencyNet.blanket,
+    MarkovNet: MarkovNet.blanket,
+    AveragedField: AveragedField.blanket,
+}
 
 
 # Kernels

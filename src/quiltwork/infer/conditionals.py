@@ -5,22 +5,29 @@ table read at the states of some other variables:
 
     log P(v = s | rest) = sum over factors f of log_values[entry[f] + own_stride[f] * s + sum of stride * state] - log Z
 
-A Bayesian network gives v its own CPD and those of its children; a hybrid field does so inside v's local network.
-The logits of whole tables and the Gibbs sampler read nothing else.
+A Bayesian network gives v its own CPD and those of its children; a hybrid field does so inside v's local network; a
+dependency network gives it its own CPD alone, and a Markov network its features, those over the same variables in one
+table. The logits of whole tables and the Gibbs sampler read nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
+from quiltwork.errors import ResourceLimitError
 from quiltwork.infer.question import implementation, once_per_model
 from quiltwork.infer.tables import compiled
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.dependency import DependencyNet
 from quiltwork.models.hybrid import HybridField
+from quiltwork.models.markov import MarkovNet
+
+MAX_ENTRIES = 2**26  # of all tables of a Markov network: half a gigabyte
 
 
 class Conditionals(NamedTuple):
@@ -122,7 +129,67 @@ def _of_field(model: HybridField) -> Conditionals:
     )
 
 
-CONDITIONALS = {BayesianNet: _of_bayesian, HybridField: _of_field}
+def _of_dependency(model: DependencyNet) -> Conditionals:
+    n_states = np.array([v.n_states for v in model.variables], np.int64)
+    everyone = np.arange(len(n_states))
+    structure = model.structure
+    starts = _starts(np.array([cpd.probs.size for cpd in model.cpds], np.int64))
+    tables = np.concatenate([np.empty(0), *(cpd.probs.ravel() for cpd in model.cpds)])
+    return from_families(n_states, everyone, everyone, structure.indptr, structure.indices, starts[:-1], tables)
+
+
+def _of_markov(model: MarkovNet) -> Conditionals:
+    """One factor per variable and scope: the weights of the features over that scope, added up in a table."""
+    n_states = np.array([v.n_states for v in model.variables], np.int64)
+    owner, entry, own_stride, n_terms, variable, stride = ([np.empty(0, np.int64)] for _ in range(6))
+    tables: list[np.ndarray] = [np.empty(0)]
+    end = 0
+    lengths = np.diff(model.first_condition)
+    for length in range(1, lengths.max(initial=0) + 1):
+        which = np.flatnonzero(lengths == length)
+        at = model.first_condition[which, None] + np.arange(length)
+        scopes, scope = np.unique(model.columns[at], axis=0, return_inverse=True)
+        sizes = n_states[scopes].astype(float).prod(axis=1)
+        if end + sizes.sum() > MAX_ENTRIES:
+            raise ResourceLimitError(
+                f"Features over up to {length} variables make tables with more than {MAX_ENTRIES:,} entries; "
+                "learn shorter features."
+            )
+        steps = np.ones(scopes.shape, np.int64)  # the last variable of a scope varies fastest
+        steps[:, :-1] = np.cumprod(n_states[scopes[:, :0:-1]], axis=1)[:, ::-1]
+        starts = _starts(sizes)
+        place = starts[scope] + (model.states[at] * steps[scope]).sum(axis=1)
+        tables.append(np.bincount(place, model.weights[which], starts[-1]))
+        for k in range(length):
+            others = np.arange(length) != k
+            owner.append(scopes[:, k])
+            entry.append(end + starts[:-1])
+            own_stride.append(steps[:, k])
+            n_terms.append(np.full(len(scopes), length - 1))
+            variable.append(scopes[:, others].ravel())
+            stride.append(steps[:, others].ravel())
+        end += int(starts[-1])
+    order = np.argsort(np.concatenate(owner), kind="stable")
+    first_term = _starts(np.concatenate(n_terms))
+    return Conditionals(
+        n_states=n_states,
+        first_state=_starts(n_states),
+        first_factor=np.searchsorted(np.concatenate(owner)[order], np.arange(len(n_states) + 1)),
+        entry=np.concatenate(entry)[order],
+        own_stride=np.concatenate(own_stride)[order],
+        first_term=_starts(np.diff(first_term)[order]),
+        variable=_pick(order, first_term, np.concatenate(variable))[1],
+        stride=_pick(order, first_term, np.concatenate(stride))[1],
+        log_values=np.concatenate(tables),
+    )
+
+
+CONDITIONALS: dict[type, Callable[..., Conditionals]] = {
+    BayesianNet: _of_bayesian,
+    HybridField: _of_field,
+    DependencyNet: _of_dependency,
+    MarkovNet: _of_markov,
+}
 
 
 def _pick(which: np.ndarray, first: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,9 @@ from quiltwork.infer.gibbs import gibbs_sample
 from quiltwork.infer.question import implementation, model_of
 from quiltwork.infer.tables import compiled
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.dependency import DependencyNet
 from quiltwork.models.hybrid import HybridField
+from quiltwork.models.markov import MarkovNet
 from quiltwork.params import Integer, Param
 from quiltwork.rng import seed_of, stream
 
@@ -60,7 +62,12 @@ def _cumulative(probs: np.ndarray) -> np.ndarray:
     return ends
 
 
-SAMPLE = {BayesianNet: _bayesian, HybridField: gibbs_sample}
+SAMPLE = {
+    BayesianNet: _bayesian,
+    HybridField: gibbs_sample,
+    DependencyNet: gibbs_sample,
+    MarkovNet: gibbs_sample,
+}
 
 
 @njit(cache=True, nogil=True)

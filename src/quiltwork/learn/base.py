@@ -8,7 +8,6 @@ its own classes are loaded only when it asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.data.dataset import Dataset
@@ -16,11 +15,12 @@ from quiltwork.data.encode import Encoder, fit_encode
 from quiltwork.errors import ParameterError
 from quiltwork.params import Choice, Integer, Nothing, Param, Thing, signature
 from quiltwork.rng import seed_of
+from quiltwork.search.climb import Progress, silent
 
 if TYPE_CHECKING:
     import numpy as np
 
-Progress = Callable[[str, int, int], None]
+__all__ = ["SHARED", "Learner", "Progress", "ScoreName", "silent"]
 
 # Every learner has these: how the table is encoded, and how the work is run.
 SHARED = (

@@ -14,7 +14,7 @@ Differs  `restarts`, the default, is ours: the best graph is kept, a handful of 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,20 +23,17 @@ from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import Dataset, position
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import ParameterError
-from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName
+from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName, silent
 from quiltwork.learn.knowledge import Knowledge, read_arcs, read_order, read_tiers
 from quiltwork.learn.prior import prior_families, read_prior
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.params import Choice, Integer, Nothing, Param, Real, Thing
 from quiltwork.scores.families import NAMES, FamilyScore
-from quiltwork.search.climb import History, climb, restarts, silent, tabu
+from quiltwork.search.climb import History, climb, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
 from quiltwork.search.graph import Graph
 from quiltwork.search.order import k2
 from quiltwork.stats.families import Arrays, count_family
-
-if TYPE_CHECKING:
-    from quiltwork.search.climb import Progress as SearchProgress
 
 _ARCS = Thing("a list of (parent, child) pairs", read_arcs)
 _TIERS = Thing("a list of lists of variables", read_tiers)
@@ -142,7 +139,7 @@ class BayesianNetwork(Learner):
     # Search: which graph
 
     def _search(
-        self, encoder: Encoder, scorer: FamilyDeltas | PriorDeltas, knowledge: Knowledge, progress: SearchProgress
+        self, encoder: Encoder, scorer: FamilyDeltas | PriorDeltas, knowledge: Knowledge, progress: Progress
     ) -> Graph:
         n_vars = len(encoder.variables)
         start = knowledge.start

@@ -27,7 +27,7 @@ from quiltwork.data.dataset import Dataset
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import ParameterError
 from quiltwork.infer.blanket import pseudo_log_likelihood
-from quiltwork.learn.base import SHARED, Learner, Progress
+from quiltwork.learn.base import SHARED, Learner, Progress, silent
 from quiltwork.models.hybrid import AveragedField, HybridField
 from quiltwork.params import Integer, Param, Real
 from quiltwork.rng import stream
@@ -79,12 +79,13 @@ class HybridRandomField(Learner):
             raise ParameterError(
                 f"The 'k_star' parameter of HybridRandomField must be at least k = {self.k}. Got {self.k_star} instead."
             )
-        counts, provenance, watch = state_counts(data), self._provenance(data), progress or _silent
+        counts, provenance, watch = state_counts(data), self._provenance(data), progress or silent
         with Threads(n_threads(self.n_jobs)) as threads:
+            model: HybridField | AveragedField
             if self.n_models == 1:
                 locals_ = merge_blankets(data, self.k, self.k_star, self.max_iter, threads, watch)
                 self.pseudo_log_likelihoods_ = locals_.history
-                model = HybridField(encoder, *locals_.tables(threads), counts, provenance)
+                model = HybridField(encoder, **locals_.tables(threads), state_counts=counts, provenance=provenance)
             else:
                 model = AveragedField(tuple(self._fields(encoder, data, counts, threads, watch)), provenance)
         self.fit_seconds_ = time.perf_counter() - began
@@ -98,8 +99,8 @@ class HybridRandomField(Learner):
             rng = stream(self._seed, m)
             rows = data.rows(rng.integers(0, data.n_samples, data.n_samples))
             allowed = rng.random(data.n_vars) < self.candidates
-            locals_ = merge_blankets(rows, self.k, self.k_star, self.max_iter, threads, _silent, allowed)
-            yield HybridField(encoder, *locals_.tables(threads), counts)
+            locals_ = merge_blankets(rows, self.k, self.k_star, self.max_iter, threads, silent, allowed)
+            yield HybridField(encoder, **locals_.tables(threads), state_counts=counts, provenance={})
             watch("learning fields", m + 1, self.n_models)
 
     def score_samples(self, X: object) -> np.ndarray:
@@ -184,7 +185,7 @@ class Locals:
 
         threads.run(one, len(chunks))
 
-    def tables(self, threads: Threads) -> tuple[np.ndarray, ...]:
+    def tables(self, threads: Threads) -> dict[str, np.ndarray]:
         """The flat arrays of a HybridField: families, parents and smoothed tables of every network."""
         n_vars = len(self.nodes)
         first_family = np.concatenate([[0], np.cumsum(self.n_nodes)])
@@ -203,8 +204,11 @@ class Locals:
         threads.run(
             lambda i: fill_tables(*self.data(), chunks[i], *self.plain()[:3], first_family, starts, probs), len(chunks)
         )
-        return first_family, child, first_parent, parents, starts, probs
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+        return {
+            "first_family": first_family,
+            "child": child,
+            "first_parent": first_parent,
+            "parents": parents,
+            "first_entry": starts,
+            "probs": probs,
+        }

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 LEARNERS = {
     "bn": "quiltwork.learn.bayesian:BayesianNetwork",
     "hrf": "quiltwork.learn.hybrid:HybridRandomField",
+    "dn": "quiltwork.learn.dependency:DependencyNetwork",
+    "mn": "quiltwork.learn.markov:MarkovNetwork",
+    "gmf": "quiltwork.learn.gaussian_field:GaussianField",
+    "nb": "quiltwork.learn.naive_bayes:NaiveBayes",
+    "itemrank": "quiltwork.learn.item_rank:ItemRank",
+    "popularity": "quiltwork.learn.popularity:Popularity",
+    "latent": "quiltwork.learn.latent:LatentCauses",
+    "stack": "quiltwork.rank.stack:RankStack",
 }
 
 
@@ -26,6 +34,28 @@ def learner_class(name: str) -> type[Learner]:
         raise ParameterError(f"There is no learner {name!r}; there are {', '.join(LEARNERS)}.")
     module, attribute = LEARNERS[name].split(":")
     return getattr(import_module(module), attribute)
+
+
+def read_learner(text: str) -> tuple[type[Learner], dict[str, Any]]:
+    """A learner and its parameters as written on the command line.
+
+    >>> learner, parameters = read_learner("bn:search=climb:max_parents=2")
+    >>> learner.__name__, parameters
+    ('BayesianNetwork', {'search': 'climb', 'max_parents': 2})
+    """
+    name, *settings = text.split(":")
+    learner = learner_class(name)
+    known = {param.name: param for param in learner.parameters}
+    given = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        key = key.replace("-", "_")
+        if not equals or key not in known:
+            raise ParameterError(
+                f"{text!r} must be written like bn:search=climb:max_parents=2; {setting!r} is not known."
+            )
+        given[key] = known[key].parse(learner.__name__, value)
+    return learner, given
 
 
 def learn(name: str, X: object, **params: Any) -> Any:

@@ -56,7 +56,7 @@ def unpack(description: Description, tensors: Mapping[str, np.ndarray], provenan
     encoder = encoder_of(description)
     variables = encoder.variables
     n_states = np.array([variable.n_states for variable in variables], np.int64)
-    structure = _structure(tensors["indptr"], tensors["indices"], len(variables))
+    structure = structure_of(tensors["indptr"], tensors["indices"], len(variables))
     starts, probs = tensors["starts"], tensors["probs"]
     everyone = np.arange(len(variables))
     if not np.array_equal(starts, table_starts(everyone, structure.indptr, structure.indices, n_states, len(probs))):
@@ -66,10 +66,11 @@ def unpack(description: Description, tensors: Mapping[str, np.ndarray], provenan
         TableCPD(v, structure.parents(v), probs[starts[v] : starts[v + 1]].reshape(-1, variable.n_states))
         for v, variable in enumerate(variables)
     )
-    return BayesianNet(encoder, cpds, provenance, _strengths(tensors["strengths"], structure))  # which refuses a cycle
+    strengths = strengths_of(tensors["strengths"], structure)
+    return BayesianNet(encoder, cpds, provenance, strengths)  # which refuses a cycle
 
 
-def _structure(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structure:
+def structure_of(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structure:
     check_starts(indptr, n_vars, len(indices))
     if ((indices < 0) | (indices >= n_vars)).any():
         raise ValueError("a parent is not one of the variables.")
@@ -79,7 +80,7 @@ def _structure(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structur
     return Structure(indptr, indices)
 
 
-def _strengths(strengths: np.ndarray, structure: Structure) -> np.ndarray | None:
+def strengths_of(strengths: np.ndarray, structure: Structure) -> np.ndarray | None:
     if len(strengths) not in (0, structure.n_arcs) or not np.isfinite(strengths).all():
         raise ValueError("every arc must have one strength, a finite number, or none of them any.")
     return strengths if len(strengths) == structure.n_arcs else None

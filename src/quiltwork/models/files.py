@@ -25,7 +25,7 @@ import math
 import os
 from collections.abc import Mapping
 from hashlib import blake2b
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from typing import Any
 
 import msgspec
@@ -46,7 +46,14 @@ __all__ = ["load", "save", "to_bytes", "write_atomically"]
 KINDS = {  # kind of model -> module with SCHEMA, TENSORS, pack and unpack
     "bn": "quiltwork.models.bayesian_file",
     "hrf": "quiltwork.models.hybrid_file",
+    "dn": "quiltwork.models.dependency_file",
+    "mn": "quiltwork.models.markov_file",
     "hrf-average": "quiltwork.models.averaged_file",
+    "gmf": "quiltwork.models.gaussian_items_file",
+    "nb": "quiltwork.models.naive_bayes_file",
+    "itemrank": "quiltwork.models.item_walk_file",
+    "latent": "quiltwork.models.latent_file",
+    "stack": "quiltwork.models.stack_file",
 }
 
 VERSION = (1, 0)  # a larger second number adds things that older readers may ignore; a larger first one does not
@@ -124,6 +131,19 @@ def load(path: str | os.PathLike[str], max_bytes: int | None = None) -> Any:
             raise CorruptModelError(f"{shown} is damaged: its header is nested too deeply.") from None
         except OSError as error:
             raise ModelFileError(f"{shown} cannot be read: {error.strerror or error}.") from None
+
+
+def from_bytes(content: bytes) -> Any:
+    """The model whose file has this content.
+
+    >>> from quiltwork.models.textbook import textbook
+    >>> from_bytes(to_bytes(textbook("asia")))
+    BayesianNet(8 variables, 8 arcs, 18 parameters)
+    """
+    file: Any = BytesIO(content)
+    size = len(content)
+    header = _read_header(file, size, 4 * size + 64 * 2**20, "the content")
+    return _read_model(file, size, header, "the content")
 
 
 # Saving: model -> envelope and tensors -> bytes

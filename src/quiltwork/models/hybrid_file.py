@@ -40,7 +40,7 @@ def unpack(description: Described, tensors: Mapping[str, np.ndarray], provenance
     if not np.array_equal(child[tensors["first_family"][:-1]], np.arange(n_vars)):
         raise ValueError("every network must begin with its own variable.")
     check_rows(tensors["probs"], np.repeat(n_states[child], np.diff(tensors["first_entry"]) // n_states[child]))
-    field = HybridField(encoder, *(tensors[name] for name in TENSORS), provenance)
+    field = HybridField(encoder=encoder, provenance=provenance, **{name: tensors[name] for name in TENSORS})
     for variable in encoder.variables:
         field.network(variable.name)  # which refuses a cycle, and a parent from outside
     return field

@@ -57,6 +57,12 @@ def check_starts(starts: np.ndarray, n: int, end: int) -> None:
         raise ValueError("its lists do not fit each other.")
 
 
+def check_counts(counts: np.ndarray, n: int) -> None:
+    """n counts: finite numbers of at least 0."""
+    if len(counts) != n or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise ValueError(f"there must be {n} counts, each of them a finite number of at least 0.")
+
+
 def check_rows(probs: np.ndarray, lengths: np.ndarray) -> None:
     """Rows of these lengths, each a distribution."""
     if not np.isfinite(probs).all() or (probs < 0).any() or (probs > 1).any():

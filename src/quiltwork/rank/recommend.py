@@ -5,7 +5,8 @@ A binary variable is an item; its state number 1 means chosen. An item's score i
     log P(item = 1 | the user's other items) - log P(item = 0 | the user's other items),
 
 as in the hybrid-random-field paper (Freno, Trentin, Gori 2009, Eq 8), by log odds because probabilities close to
-one round to one and tie. An item's own value is never read.
+one round to one and tie. Models that only rank (`infer.rankers`) have a score of their own in its place. An item's own
+value is never read.
 
 Empty history   A user who has chosen nothing is not a user known to refuse everything. The items are then ranked by
                 popularity: the log odds of P(item = 1) under the model. A model that keeps the counts of its
@@ -25,9 +26,10 @@ import numpy as np
 
 from quiltwork.data.dataset import NO_CODE, position
 from quiltwork.errors import DataWarning, InputError, IntractableError, ResourceLimitError
-from quiltwork.infer.blanket import all_logits, first_state, logit_blocks, target_logits
+from quiltwork.infer.blanket import all_logits, first_state, target_logits
 from quiltwork.infer.exact import marginals
-from quiltwork.infer.question import model_of, once_per_model, rows_of
+from quiltwork.infer.question import model_of, once_per_model, row_blocks, rows_of
+from quiltwork.infer.rankers import SCORES
 from quiltwork.infer.sample import sample
 from quiltwork.params import Integer, Param
 
@@ -55,8 +57,8 @@ def item_scores(model: Any, X: object, items: Sequence[str] | None = None) -> np
     columns = _item_columns(model, items)
     rows = rows_of(model, X)
     out = np.empty((rows.n_samples, len(columns)))
-    for block, codes, logits in logit_blocks(model, rows):
-        out[block] = _log_odds(model, codes, logits, columns)
+    for block, codes in row_blocks(rows, first_state(model)[-1]):
+        out[block] = _scores(model, codes, columns)
     return out
 
 
@@ -87,10 +89,10 @@ def recommend(
     names = _names(history)
     if names is not None:
         codes = _one_user(model, names, columns)
-        return _best(model, codes, all_logits(model, codes), columns, int(n), seen)[0]
+        return _best(model, codes, columns, int(n), seen)[0]
     found: list[Pairs] = []
-    for _, codes, logits in logit_blocks(model, rows_of(model, history)):
-        found += _best(model, codes, logits, columns, int(n), seen)
+    for _, codes in row_blocks(rows_of(model, history), first_state(model)[-1]):
+        found += _best(model, codes, columns, int(n), seen)
     return found
 
 
@@ -156,8 +158,11 @@ def _one_user(model: Any, names: Iterable[str], columns: np.ndarray) -> np.ndarr
 # Scores
 
 
-def _log_odds(model: Any, codes: np.ndarray, logits: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Log odds of state 1 against state 0, (rows, items)."""
+def _scores(model: Any, codes: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Log odds of state 1 against state 0, or what a ranker has in their place, (rows, items)."""
+    if type(model) in SCORES:
+        return SCORES[type(model)](model, codes)[:, columns]
+    logits = all_logits(model, codes)
     first = first_state(model)[columns]
     scores = _difference(logits[:, first + 1], logits[:, first])
     absent = codes[:, columns] == NO_CODE
@@ -174,9 +179,9 @@ def _difference(chosen: np.ndarray, not_chosen: np.ndarray) -> np.ndarray:
     return np.subtract(chosen, not_chosen, out=np.zeros(chosen.shape), where=~neither)
 
 
-def _best(model: Any, codes: np.ndarray, logits: np.ndarray, columns: np.ndarray, n: int, seen: bool) -> list[Pairs]:
+def _best(model: Any, codes: np.ndarray, columns: np.ndarray, n: int, seen: bool) -> list[Pairs]:
     """The n best items of each row."""
-    scores = _log_odds(model, codes, logits, columns)
+    scores = _scores(model, codes, columns)
     chosen = codes[:, columns] == 1
     nothing = ~chosen.any(axis=1)
     if nothing.any():

@@ -102,7 +102,10 @@ class FamilyDeltas(_Deltas):
 
     def score_all(self, graph: Graph) -> None:
         """Score every row of a graph, the rows spread over the threads."""
-        chunks = np.array_split(np.arange(graph.n_vars), max(1, min(graph.n_vars, 16 * self._n_threads)))
+        words = graph.n_vars * float(self._arrays.n_states.sum()) * self._arrays.planes.shape[1]
+        if self._n_threads == 1 or words < _THREAD_PAYS:
+            return graph.rescore(range(graph.n_vars))
+        chunks = np.array_split(np.arange(graph.n_vars), min(graph.n_vars, 16 * self._n_threads))
         threads, self._n_threads = self._n_threads, 1  # the threads are taken: no row is spread over them again
         try:
             self._run(lambda i: graph.rescore(chunks[i].tolist()), len(chunks))

@@ -4,7 +4,7 @@ A local problem has a variable and a few relatives. Its rows fall into few disti
 climb needs is counted from those: the table is made once, and no row is looked at again.
 
 Symbols  L variables of the problem, the first being the one it is about; D distinct patterns
-         cells (D, L) codes, counts (D,); parents[c] a bit set over the L variables
+         cells (L, D) codes, counts (D,); parents[c] a bit set over the L variables
 Score    MDL with smoothed estimates, Eq 6 of the hybrid-random-field paper (the `mdl` of scores.families)
 Ties     within 1e-9: arcs that leave the first variable come first, then by parent and child; additions
          before drops before flips
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import lowest_bit
+from quiltwork.data.bits import add_where
 
 TOLERANCE = 1e-9
 MAX_LOCAL = 64  # variables of one problem: a set of them is one word
@@ -152,7 +152,7 @@ def _blanket(parents, n, v):
 
 @njit(cache=True, nogil=True)
 def _table(planes, first_plane, n_states, codes, code_row, n_samples, own):
-    """Distinct patterns (D, L) of these variables in the rows, and how often each occurs."""
+    """Distinct patterns (L, D) of these variables in the rows, and how often each occurs."""
     pattern = np.zeros(n_samples, np.int64)
     span = 1
     for v in own:
@@ -166,26 +166,21 @@ def _table(planes, first_plane, n_states, codes, code_row, n_samples, own):
                 pattern[i] += span * codes[code_row[v], i]
         else:
             for s in range(1, n_states[v]):
-                plane = planes[first_plane[v] + s - 1]
-                for w in range(plane.size):
-                    word = plane[w]
-                    while word != 0:
-                        pattern[(w << 6) + np.int64(lowest_bit(word))] += span * s
-                        word &= word - np.uint64(1)
+                add_where(planes[first_plane[v] + s - 1], span * s, pattern)
         span *= n_states[v]
     first_row, counts = _number_by_table(pattern, span) if span <= _DENSE else _number_by_sorting(pattern)
-    cells = np.empty((first_row.size, own.size), np.int64)
+    cells = np.empty((own.size, first_row.size), np.int64)
     for j in range(own.size):
         v = own[j]
         for d in range(first_row.size):
             i = first_row[d]
-            cells[d, j] = 0
+            cells[j, d] = 0
             if code_row[v] >= 0:
-                cells[d, j] = codes[code_row[v], i]
+                cells[j, d] = codes[code_row[v], i]
             else:
                 for s in range(1, n_states[v]):
                     if (planes[first_plane[v] + s - 1, i >> 6] >> np.uint64(i & 63)) & np.uint64(1) != 0:
-                        cells[d, j] = s
+                        cells[j, d] = s
     return cells, counts
 
 
@@ -280,67 +275,96 @@ def _flips(parents, below, n, parent, child):
 
 @njit(cache=True, nogil=True)
 def _score_row(cells, counts, r, spread, child, own, score, deltas):
-    """score[child], and deltas[child, :] of changing its parents by one."""
-    score[child] = _family_score(cells, counts, r, spread, child, own)
+    """score[child], and deltas[child, :] of changing its parents by one.
+
+    The cell of a pattern is its configuration of the parents and its state of the child; one more parent splits
+    the cells by one more look at each pattern.
+    """
+    m, q = counts.sum(), _n_configs(r, own)
+    cell = _cell_numbers(cells, r, child, own)
+    score[child] = _score_cells(_add_up(cell, counts, q * r[child]), q, r[child], m, spread)
     for u in range(r.size):
-        if u != child:
-            other = own ^ (np.uint64(1) << np.uint64(u))
-            deltas[child, u] = _family_score(cells, counts, r, spread, child, other) - score[child]
+        if u == child:
+            continue
+        if _in(own, u):
+            fewer = own ^ (np.uint64(1) << np.uint64(u))
+            table = _add_up(_cell_numbers(cells, r, child, fewer), counts, q // r[u] * r[child])
+            deltas[child, u] = _score_cells(table, q // r[u], r[child], m, spread) - score[child]
+        elif _too_dear(q * r[u], r[child], m, spread):
+            deltas[child, u] = -np.inf
+        else:
+            table = _add_up_split(cell, cells[u], counts, q * r[child], r[u])
+            deltas[child, u] = _score_cells(table, q * r[u], r[child], m, spread) - score[child]
 
 
 @njit(cache=True, nogil=True)
-def _family_score(cells, counts, r, spread, child, own):
-    """MDL of one family: sum n log((n + N / (r q)) / (n_j + N / q)) - q (r - 1) log(m) / 2."""
-    m = counts.sum()
-    q = _n_configs(r, own)
-    half_log = 0.5 * np.log(max(m, 1.0))
-    cost = half_log * q * (r[child] - 1)
-    if cost > half_log * (r[child] - 1) + (m + spread) * np.log(m + r[child] + spread):
-        return -np.inf  # dearer than the family without parents can be, whatever it explains
-    table = _counts(cells, counts, r, child, own)
-    a = spread / (q * r[child])
+def _cell_numbers(cells, r, child, own):
+    """configuration * states of the child + its state, of every pattern."""
+    out = np.zeros(cells.shape[1], np.int64)
+    for p in range(r.size):
+        if _in(own, p):
+            for d in range(out.size):
+                out[d] = out[d] * r[p] + cells[p, d]
+    for d in range(out.size):
+        out[d] = out[d] * r[child] + cells[child, d]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _add_up(cell, counts, size):
+    table = np.zeros(size)
+    for d in range(cell.size):
+        table[cell[d]] += counts[d]
+    return table
+
+
+@njit(cache=True, nogil=True)
+def _add_up_split(cell, state, counts, size, n_states):
+    """The table of `_add_up` for each state of one more parent, one after another."""
+    table = np.zeros(size * n_states)
+    for d in range(cell.size):
+        table[state[d] * size + cell[d]] += counts[d]
+    return table
+
+
+@njit(cache=True, nogil=True)
+def _score_cells(table, q, r, m, spread):
+    """MDL of a family with q configurations: sum n log((n + N / (r q)) / (n_j + N / q)) - q (r - 1) log(m) / 2."""
+    a = spread / (q * r)
     total = 0.0
-    for j in range(table.shape[0]):
+    for j in range(q):
         n_j = 0.0
-        for k in range(r[child]):
-            n = table[j, k]
+        for k in range(j * r, (j + 1) * r):
+            n = table[k]
             if n > 0.0:
                 total += n * np.log(n + a)
                 n_j += n
         if n_j > 0.0:
-            total -= n_j * np.log(n_j + r[child] * a)
-    return total - cost
+            total -= n_j * np.log(n_j + r * a)
+    return total - 0.5 * np.log(max(m, 1.0)) * q * (r - 1)
+
+
+@njit(cache=True, nogil=True)
+def _too_dear(q, r, m, spread):
+    """Whether a family with q configurations costs more than one without parents could lose, whatever it explains."""
+    half_log = 0.5 * np.log(max(m, 1.0))
+    return half_log * (q - 1.0) * (r - 1) > (m + spread) * np.log(m + r + spread)
 
 
 # Parameters
 
 
 @njit(cache=True, nogil=True)
-def _counts(cells, counts, r, child, own):
-    """Counts (configurations, states of child), the last parent fastest."""
-    table = np.zeros((np.int64(_n_configs(r, own)), r[child]))
-    which, n_parents = np.empty(r.size, np.int64), 0
-    for p in range(r.size):
-        if _in(own, p):
-            which[n_parents] = p
-            n_parents += 1
-    for d in range(counts.size):
-        j = 0
-        for k in range(n_parents):
-            j = j * r[which[k]] + cells[d, which[k]]
-        table[j, cells[d, child]] += counts[d]
-    return table
-
-
-@njit(cache=True, nogil=True)
 def _probabilities(cells, counts, r, child, own, spread, out):
-    """Smoothed estimates (Eqs 3-4) of one family, flat."""
-    table = _counts(cells, counts, r, child, own)
-    q, k = table.shape
+    """Smoothed estimates (Eqs 3-4) of one family, flat, the last parent fastest."""
+    q, k = _n_configs(r, own), r[child]
+    table = _add_up(_cell_numbers(cells, r, child, own), counts, q * k)
     for j in range(q):
-        n_j = table[j].sum() + spread / q
+        n_j = spread / q
         for s in range(k):
-            out[j * k + s] = (table[j, s] + spread / (q * k)) / n_j
+            n_j += table[j * k + s]
+        for s in range(k):
+            out[j * k + s] = (table[j * k + s] + spread / (q * k)) / n_j
 
 
 @njit(cache=True, nogil=True)
@@ -351,29 +375,28 @@ def _conditional_likelihood(cells, counts, r, spread, parents):
     for c in range(n):
         if c != 0 and not _in(parents[c], 0):
             continue
-        q = np.int64(_n_configs(r, parents[c]))
-        table = np.empty(q * r[c])
+        table = np.empty(_n_configs(r, parents[c]) * r[c])
         _probabilities(cells, counts, r, c, parents[c], spread, table)
         for d in range(counts.size):
             for s in range(r[0]):
                 j = 0
                 for p in range(n):
                     if _in(parents[c], p):
-                        j = j * r[p] + (s if p == 0 else cells[d, p])
-                logits[d, s] += np.log(table[j * r[c] + (s if c == 0 else cells[d, c])])
+                        j = j * r[p] + (s if p == 0 else cells[p, d])
+                logits[d, s] += np.log(table[j * r[c] + (s if c == 0 else cells[c, d])])
     total = 0.0
     for d in range(counts.size):
         top = logits[d].max()
         norm = 0.0
         for s in range(r[0]):
             norm += np.exp(logits[d, s] - top)
-        total += counts[d] * (logits[d, cells[d, 0]] - top - np.log(norm))
+        total += counts[d] * (logits[d, cells[0, d]] - top - np.log(norm))
     return total
 
 
 @njit(cache=True, nogil=True)
 def _n_configs(r, own):
-    q = 1.0
+    q = 1
     for p in range(r.size):
         if _in(own, p):
             q *= r[p]

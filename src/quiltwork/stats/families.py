@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import count_both, count_ones, full_plane, lowest_bit, popcount
+from quiltwork.data.bits import add_where, count_both, count_ones, full_plane, lowest_bit, popcount
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import ResourceLimitError
 
@@ -221,12 +221,7 @@ def _split_rows(planes, first_plane, n_states, codes, code_row, weights, n_sampl
                 raw[i] += codes[code_row[v], i]
         else:
             for s in range(1, n_states[v]):
-                plane = planes[first_plane[v] + s - 1]
-                for w in range(plane.size):
-                    word = plane[w]
-                    while word != 0:
-                        raw[(w << 6) + np.int64(lowest_bit(word))] += s
-                        word &= word - np.uint64(1)
+                add_where(planes[first_plane[v] + s - 1], s, raw)
     if n_ids <= 4.0 * n_samples + 1024.0:
         number = np.full(np.int64(n_ids), -1, np.int64)
         for i in range(n_samples):
@@ -256,12 +251,8 @@ def _split_rows(planes, first_plane, n_states, codes, code_row, weights, n_sampl
 def _rows_of_masks(masks, n_samples):
     """The cell of each row, from the masks of the cells."""
     cell_of = np.zeros(n_samples, np.int64)
-    for c in range(masks.shape[0]):
-        for w in range(masks.shape[1]):
-            word = masks[c, w]
-            while word != 0:
-                cell_of[(w << 6) + np.int64(lowest_bit(word))] = c
-                word &= word - np.uint64(1)
+    for c in range(1, masks.shape[0]):
+        add_where(masks[c], c, cell_of)
     return cell_of
 
 

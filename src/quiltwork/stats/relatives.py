@@ -71,7 +71,8 @@ def _chi_squares(count, joint, first_column):
                     for other in range(begin, end):
                         n -= joint[s, other]
                 expected = count[s] * n_u / total
-                chi += (n - expected) * (n - expected) / expected
+                if expected > 0.0:  # a state may occur in rows of weight zero alone
+                    chi += (n - expected) * (n - expected) / expected
         out[u] = chi
     return out
 
