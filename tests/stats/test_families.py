@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from naive.counting import family_counts
 from quiltwork.errors import ResourceLimitError
-from quiltwork.stats.families import Arrays, count_candidates, count_family
+from quiltwork.stats.families import Arrays, count_candidates, count_families, count_family
 from tables import dataset, random_table, tables
 
 
@@ -41,6 +41,17 @@ def test_family_counts_equal_the_slow_twin(table, data):
     parents = tuple(sorted(data.draw(st.sets(st.integers(0, len(n_states) - 1), max_size=3)) - {child}))
     counts = count_family(Arrays.of(dataset(columns, n_states)), child, parents)
     assert counts.tolist() == list(family_counts(columns, n_states, child, parents).values())
+
+
+@given(tables(), st.data())
+def test_all_families_at_once_equal_one_by_one(table, data):
+    columns, n_states = table
+    arrays = Arrays.of(dataset(columns, n_states))
+    parents = [tuple(sorted(data.draw(st.sets(st.integers(0, v), max_size=2)) - {v})) for v in range(len(n_states))]
+    first = np.concatenate([[0], np.cumsum([len(p) for p in parents])])
+    counts, starts = count_families(arrays, first, np.array([u for p in parents for u in p], np.int64))
+    for v, own in enumerate(parents):
+        assert counts[starts[v] : starts[v + 1]].tolist() == count_family(arrays, v, own).ravel().tolist()
 
 
 @given(tables(max_vars=5), st.data())

@@ -34,6 +34,29 @@ class TableCPD:
         return self.probs.shape[0] * (self.probs.shape[1] - 1)
 
     @classmethod
+    def of_families(
+        cls,
+        parents: list[tuple[int, ...]],
+        n_states: np.ndarray,
+        counts: np.ndarray,
+        starts: np.ndarray,
+        equivalent: float,
+    ) -> tuple[TableCPD, ...]:
+        """`from_counts` for all families of a graph at once; their tables lie one after another in counts.
+
+        >>> counts, starts = np.array([3.0, 1.0, 2.0, 0.0, 0.0, 1.0]), np.array([0, 2, 6])
+        >>> [cpd.probs.tolist() for cpd in TableCPD.of_families([(), (0,)], np.array([2, 2]), counts, starts, 2.0)]
+        [[[0.666..., 0.333...]], [[0.833..., 0.166...], [0.25, 0.75]]]
+        """
+        sizes = np.diff(starts)
+        smoothed = counts + np.repeat(equivalent / sizes, sizes)
+        row_lengths = np.repeat(n_states, sizes // n_states)
+        row_sums = np.add.reduceat(smoothed, np.concatenate([[0], np.cumsum(row_lengths)[:-1]]))
+        probs = smoothed / np.repeat(row_sums, row_lengths)
+        tables = zip(parents, n_states.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        return tuple(cls(v, own, probs[a:b].reshape(-1, r)) for v, (own, r, a, b) in enumerate(tables))
+
+    @classmethod
     def from_counts(cls, child: int, parents: tuple[int, ...], counts: np.ndarray, equivalent: float) -> TableCPD:
         """Smoothed estimates from counts (n_configs, states) and the size of the equivalent sample.
 

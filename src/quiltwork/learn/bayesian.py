@@ -27,13 +27,14 @@ from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName, silent
 from quiltwork.learn.knowledge import Knowledge, read_arcs, read_order, read_tiers
 from quiltwork.learn.prior import prior_families, read_prior
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.structure import Structure
 from quiltwork.params import Choice, Integer, Nothing, Param, Real, Thing
 from quiltwork.scores.families import NAMES, FamilyScore
-from quiltwork.search.climb import History, climb, restarts, tabu
+from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
 from quiltwork.search.graph import Graph
 from quiltwork.search.order import k2
-from quiltwork.stats.families import Arrays, count_family
+from quiltwork.stats.families import Arrays, count_families
 
 _ARCS = Thing("a list of (parent, child) pairs", read_arcs)
 _TIERS = Thing("a list of lists of variables", read_tiers)
@@ -82,7 +83,7 @@ class BayesianNetwork(Learner):
         Param("search", "restarts", (Choice(("restarts", "climb", "tabu", "k2")),), "how graphs are searched"),
         Param("score", "bic", (Choice((*NAMES, "prior-network")),), "what a graph is judged by"),
         Param("max_parents", None, (Nothing(), Integer(0)), "most parents of a variable; None for no limit"),
-        Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default 500); restarts of tabu (5)"),
+        Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default up to 1,000); of tabu (5)"),
         Param("budget", None, (Nothing(), Real(0.0)), "seconds after which no further perturbed climb begins"),
         Param("walks", 10, (Integer(0),), "tabu walks after each climb"),
         Param("walk_steps", 50, (Integer(1),), "most steps of a tabu walk"),
@@ -120,7 +121,7 @@ class BayesianNetwork(Learner):
             graph = self._search(encoder, scorer, knowledge, progress or silent)
             strengths = _strengths(graph, scorer)
         self.score_ = graph.total
-        cpds = _tables(arrays, graph, float(data.n_states.max()))
+        cpds = _tables(arrays, graph)
         self.strengths_ = _strongest_first(encoder, graph, strengths)
         self.fit_seconds_ = time.perf_counter() - began
         return self._end(BayesianNet(encoder, cpds, self._provenance(data, score=self.score_), strengths), X)
@@ -151,12 +152,12 @@ class BayesianNetwork(Learner):
         if self.search == "k2":
             return graph
         climb(graph, self.history_, progress=progress)
+        scorer.remember()
+        level_flips(graph, self.history_)
         if self.search == "restarts":
-            scorer.remember()
-            wanted = 500 if self.restarts is None and self.budget is None else self.restarts
+            wanted = _restarts_for(n_vars) if self.restarts is None and self.budget is None else self.restarts
             restarts(graph, self.history_, wanted, self.budget, self._seed, progress)
         if self.search == "tabu":
-            scorer.remember()
             best = tabu(
                 graph, self.history_, walks=self.walks, walk_steps=self.walk_steps, tabu_length=self.tabu_length,
                 n_restarts=5 if self.restarts is None else self.restarts, restart_steps=self.restart_steps,
@@ -192,12 +193,17 @@ class BayesianNetwork(Learner):
         )  # fmt: skip
 
 
-def _tables(arrays: Arrays, graph: Graph, equivalent: float) -> tuple[TableCPD, ...]:
+def _restarts_for(n_vars: int) -> int:
+    """Perturbed climbs unless told otherwise: 1,000, but no more than some seconds' worth where each takes longer."""
+    return max(100, min(1000, 500_000 // n_vars))
+
+
+def _tables(arrays: Arrays, graph: Graph) -> tuple[TableCPD, ...]:
     """Smoothed tables for every family of the graph."""
-    return tuple(
-        TableCPD.from_counts(v, parents, count_family(arrays, v, parents), equivalent)
-        for v, parents in enumerate(graph.all_parents())
-    )
+    parents = graph.all_parents()
+    structure = Structure.from_parents(parents)
+    counts, starts = count_families(arrays, structure.indptr, structure.indices)
+    return TableCPD.of_families(parents, arrays.n_states, counts, starts, float(arrays.n_states.max()))
 
 
 def _strengths(graph: Graph, scorer: FamilyDeltas | PriorDeltas) -> np.ndarray:

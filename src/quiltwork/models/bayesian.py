@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class BayesianNet:
     def variables(self) -> tuple[Variable, ...]:
         return self.encoder.variables
 
-    @property
+    @cached_property
     def structure(self) -> Structure:
         return Structure.from_parents(cpd.parents for cpd in self.cpds)
 

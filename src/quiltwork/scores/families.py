@@ -126,8 +126,11 @@ def score_candidates(
         q *= n_states[p]
     base = _score_cells(form, spread, each, cost, lookup, q, r, cell_config, cell_count)
     shift = np.int64(max(r * each - 1.0, 0.0))
-    if joint.shape[1] == high - low and cell_count.sum() + shift < lookup.size and n_states[low:high].min() == 2:
-        _score_binary(cost, lookup, shift, q, r, base, cell_config, cell_count, joint, out[low:high])
+    if cell_count.sum() + shift < lookup.size and n_states[low:high].max() <= 2:
+        gain = np.empty(joint.shape[1])  # a constant has no column
+        _score_binary(cost, lookup, shift, q, r, base, cell_config, cell_count, joint, gain)
+        for u in range(low, high):
+            out[u] = gain[first_column[u] - first_column[low]] if n_states[u] == 2 else 0.0
     else:
         for u in range(low, high):
             own = joint[:, first_column[u] - first_column[low] : first_column[u + 1] - first_column[low]]

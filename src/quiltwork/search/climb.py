@@ -26,6 +26,8 @@ import numpy as np
 from quiltwork.rng import stream
 from quiltwork.search.graph import ADD, DROP, FLIP, TOLERANCE, Graph, Move
 
+LEVEL = 1e-6  # gains below this are noise
+_TRIES = 10_000  # draws after which no legal move is believed to be left
 FEWEST_PERTURBED, MOST_PERTURBED = 2, 8
 
 Progress = Callable[[str, int, int], None]
@@ -57,6 +59,24 @@ def climb(graph: Graph, history: History, phase: str = "climb", progress: Progre
         steps += 1
         if steps % 16 == 0:
             progress("climbing", steps, 0)
+
+
+def level_flips(graph: Graph, history: History, phase: str = "climb") -> None:
+    """Flip each arc whose flip costs nothing, and keep the flip where it opens a better move.
+
+    Such a flip leads to an equivalent graph, which has other neighbours.
+    """
+    for parent, child in graph.arcs().tolist():
+        flip = Move(FLIP, parent, child, 0.0)
+        level = parent in graph.parents(child) and abs(graph.delta(child, parent) + graph.delta(parent, child)) < LEVEL
+        if level and graph.is_legal(flip):
+            graph.mark()
+            graph.rescore(graph.change(flip))
+            move = graph.best_move()
+            if move is not None and move.delta > LEVEL:
+                climb(graph, history, phase)
+            else:
+                graph.revert()
 
 
 def restarts(
@@ -162,25 +182,19 @@ def _arcs_together(arcs: np.ndarray, at_least: int, n_vars: int, rng: np.random.
 
 
 def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Generator) -> None:
-    """Make moves drawn evenly from all legal ones."""
-    score = graph.total
+    """Make moves drawn evenly from all legal ones: arcs are drawn until one can be moved."""
     for _ in range(steps):
-        moves = _legal_moves(graph)
-        if not moves:
-            return
-        graph.rescore(graph.change(moves[rng.integers(len(moves))]))
-        score = graph.total
-        history.note(score, "random")
-
-
-def _legal_moves(graph: Graph) -> list[Move]:
-    moves = []
-    for child in range(graph.n_vars):
-        own = graph.parents(child)
-        for parent in range(graph.n_vars):
-            kinds = (DROP, FLIP) if parent in own else (ADD,)
-            moves += [m for kind in kinds if graph.is_legal(m := Move(kind, parent, child, 0.0))]
-    return moves
+        for _ in range(_TRIES):
+            parent, child, which = rng.integers([graph.n_vars, graph.n_vars, 2]).tolist()
+            kinds = (DROP, FLIP) if parent in graph.parents(child) else (ADD,)
+            if (
+                parent != child
+                and which < len(kinds)
+                and graph.is_legal(move := Move(kinds[which], parent, child, 0.0))
+            ):
+                graph.rescore(graph.change(move))
+                history.note(graph.total, "random")
+                break
 
 
 def _is_over(done: int, n_restarts: int | None, began: float, budget: float | None) -> bool:

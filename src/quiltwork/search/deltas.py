@@ -17,7 +17,8 @@ from quiltwork.search.graph import Graph
 from quiltwork.stats.families import MAX_CONFIGS, Arrays, count_candidates, count_family
 
 _BLOCK_BYTES = 2**20
-_THREAD_PAYS = 2**21  # words swept: about a millisecond
+_THREAD_PAYS = 2**22  # words swept: half a millisecond
+_FEW_PARENTS = 4  # with so few, configurations cannot pass what int64 holds
 _REMEMBERED_BYTES = 256 * 2**20
 
 # Calls task(i) for each i < n, perhaps in several threads.
@@ -38,6 +39,8 @@ class _Deltas:
 
     def __init__(self, arrays: Arrays, forbidden: np.ndarray | None, required: tuple[tuple[int, int], ...]):
         self._arrays, self._forbidden = arrays, forbidden
+        self._n_states: list[int] = arrays.n_states.tolist()
+        self._constant = np.flatnonzero(arrays.n_states < 2)
         self._required: dict[int, list[int]] = {}
         for parent, child in required:
             self._required.setdefault(child, []).append(parent)
@@ -49,6 +52,10 @@ class _Deltas:
 
     def score_all(self, graph: Graph) -> None:
         """Score every row of a graph."""
+        self._score_rows(graph)
+        graph.settle_ties(self._arrays.n_states)
+
+    def _score_rows(self, graph: Graph) -> None:
         graph.rescore(range(graph.n_vars))
 
     def __call__(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
@@ -74,11 +81,12 @@ class _Deltas:
     def _apply_knowledge(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> None:
         if self._forbidden is not None:
             row[self._forbidden[child]] = -np.inf
+        if len(self._constant):  # an arc from or to a constant says nothing
+            row[self._constant if self._arrays.n_states[child] > 1 else slice(None)] = -np.inf
         for parent in self._required.get(child, ()):
             if parent in parents:
                 row[parent] = -np.inf
-        configs = prod([int(self._arrays.n_states[p]) for p in parents])
-        if configs * int(self._arrays.n_states.max()) > MAX_CONFIGS:
+        if len(parents) > _FEW_PARENTS and prod(self._n_states[p] for p in parents) * max(self._n_states) > MAX_CONFIGS:
             keep = row[list(parents)]
             row[:] = -np.inf
             row[list(parents)] = keep
@@ -99,12 +107,14 @@ class FamilyDeltas(_Deltas):
     ):
         super().__init__(arrays, forbidden, required)
         self._score, self._run, self._n_threads = score, run, n_threads
+        self._most = max(self._n_states, default=1)
+        self._counted = (*arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column)
+        self._scored = (*score.plain(), arrays.n_states, arrays.first_column)
 
-    def score_all(self, graph: Graph) -> None:
-        """Score every row of a graph, the rows spread over the threads."""
+    def _score_rows(self, graph: Graph) -> None:
         words = graph.n_vars * float(self._arrays.n_states.sum()) * self._arrays.planes.shape[1]
         if self._n_threads == 1 or words < _THREAD_PAYS:
-            return graph.rescore(range(graph.n_vars))
+            return super()._score_rows(graph)
         chunks = np.array_split(np.arange(graph.n_vars), min(graph.n_vars, 16 * self._n_threads))
         threads, self._n_threads = self._n_threads, 1  # the threads are taken: no row is spread over them again
         try:
@@ -116,26 +126,29 @@ class FamilyDeltas(_Deltas):
         return self._score(count_family(self._arrays, child, parents))
 
     def _fill(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
-        arrays, n_states = self._arrays, self._arrays.n_states
+        arrays = self._arrays
         own = np.array(parents, np.int64)
-        n_cells = min(prod([int(n_states[v]) for v in (child, *parents)]), arrays.n_samples)
-        block = max(64, _BLOCK_BYTES // (8 * n_cells * int(n_states.max(initial=1))))
+        n_cells = self._n_states[child]
+        for p in parents:
+            n_cells *= self._n_states[p]
+        n_cells = min(n_cells, arrays.n_samples)
+        block = max(64, _BLOCK_BYTES // (8 * n_cells * self._most))
         if self._n_threads > 1 and n_cells * arrays.planes.shape[1] * len(row) > _THREAD_PAYS:
             block = min(block, -(-len(row) // self._n_threads))
+        if block >= len(row):
+            return self._fill_block(child, own, row, 0, len(row))
         bounds = [(low, min(low + block, len(row))) for low in range(0, len(row), block)]
         scores = [0.0] * len(bounds)
 
         def one_block(i: int) -> None:
-            low, high = bounds[i]
-            counts = count_candidates(
-                *arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column, child, own, low, high
-            )
-            scores[i] = score_candidates(
-                *self._score.plain(), n_states, arrays.first_column, child, own, *counts, low, high, row
-            )
+            scores[i] = self._fill_block(child, own, row, *bounds[i])
 
-        (self._run if len(bounds) > 1 and self._n_threads > 1 else run_here)(one_block, len(bounds))
+        (self._run if self._n_threads > 1 else run_here)(one_block, len(bounds))
         return scores[0]
+
+    def _fill_block(self, child: int, own: np.ndarray, row: np.ndarray, low: int, high: int) -> float:
+        counts = count_candidates(*self._counted, child, own, low, high)
+        return score_candidates(*self._scored, child, own, *counts, low, high, row)
 
 
 class PriorDeltas(_Deltas):

@@ -15,7 +15,8 @@ Two things keep a step cheap when there are thousands of variables.
   addition that a flip makes of them) are kept beside the arcs, for looking each up in the large table would
   cost more than everything else.
 
-Ties go to the lowest child, then to the lowest parent; an addition goes before a drop, a drop before a flip.
+Ties go to the child that `settle_ties` prefers (else the lowest), then to the lowest parent; an addition goes before
+a drop, a drop before a flip.
 Scores closer than `TOLERANCE` count as equal, or float noise would decide.
 """
 
@@ -66,6 +67,7 @@ class Graph:
         self._stale = np.ones(n_vars, np.bool_)
         self._fresh = np.ones(n_vars, np.bool_)  # scored since the last look for moves
         self._hash = np.zeros(1, np.uint64)
+        self._visit = np.arange(n_vars)
         self._undo: dict[int, tuple[tuple[int, ...], float, np.ndarray]] | None = None
         for child, own in enumerate(parents):
             for parent in own:
@@ -113,7 +115,7 @@ class Graph:
     def best_move(self, tabu: np.ndarray | None = None) -> Move | None:
         """The legal move with the largest delta whose graph is not in `tabu`; None if there is none."""
         kind, parent, child, delta = _best_move(
-            self._deltas, self._parents, self._n_parents, self._ancestors, self._drop, self._turn,
+            self._visit, self._deltas, self._parents, self._n_parents, self._ancestors, self._drop, self._turn,
             self._best, self._gain, self._bound, self._stale, self._fresh,
             self.max_parents, self.hash, _NO_TABU if tabu is None else tabu,
         )  # fmt: skip
@@ -141,6 +143,14 @@ class Graph:
         for v in children:
             self.local[v] = self._scorer(v, self.parents(v), self._deltas[v])
             self._stale[v], self._bound[v], self._fresh[v] = True, np.inf, True
+
+    def settle_ties(self, n_states: np.ndarray) -> None:
+        """Of moves that score the same, prefer the child with more states, then the one with less to gain from others.
+
+        x -> y and y -> x score the same at first, and what is chosen decides which moves come later. A child of many
+        states, or one that few others explain, has the least to lose by its first parent.
+        """
+        self._visit = np.lexsort([_friends(self._deltas), -n_states])
 
     def mark(self) -> None:
         """From here on remember enough to come back by `revert`."""
@@ -173,12 +183,37 @@ _NO_TABU = np.empty(0, np.uint64)
 
 
 @njit(cache=True, nogil=True)
+def _friends(deltas):
+    """How much each child has to gain from all others: the sum of the roots of its positive deltas."""
+    out = np.zeros(deltas.shape[0])
+    for v in range(deltas.shape[0]):
+        for u in range(deltas.shape[1]):
+            if deltas[v, u] > 0.0:
+                out[v] += np.sqrt(deltas[v, u])
+    return out
+
+
+@njit(cache=True, nogil=True)
 def _best_move(
-    deltas, parents, n_parents, ancestors, drop, turn, best, gain, bound, stale, fresh, max_parents, graph_hash, tabu
+    visit,
+    deltas,
+    parents,
+    n_parents,
+    ancestors,
+    drop,
+    turn,
+    best,
+    gain,
+    bound,
+    stale,
+    fresh,
+    max_parents,
+    graph_hash,
+    tabu,
 ):
     """kind, parent, child and delta of the best legal move that leads to no graph in `tabu`; kind -1: none."""
     kind, parent, child, top = -1, -1, -1, -np.inf
-    for v in range(n_parents.size):
+    for v in visit:
         if n_parents[v] >= max_parents or (bound[v] if stale[v] else gain[v]) <= top + TOLERANCE:
             continue
         if stale[v] or _has(ancestors, best[v], v):
@@ -189,7 +224,7 @@ def _best_move(
             u, delta, _ = _best_addition(deltas, parents, n_parents, ancestors, v, graph_hash, tabu)
         if u >= 0 and delta > top + TOLERANCE:
             kind, parent, child, top = ADD, u, v, delta
-    for v in range(n_parents.size):
+    for v in visit:
         for k in range(n_parents[v]):
             u = parents[v, k]
             if fresh[v] or fresh[u]:

@@ -19,10 +19,11 @@ from math import prod
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import add_where, count_both, count_ones, full_plane, lowest_bit, popcount
+from quiltwork.data.bits import add_where, count_both, count_eight, count_ones, full_plane, lowest_bit, popcount
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import ResourceLimitError
 
+STRETCH = 256  # words of a plane that are swept at a time
 SHORT_COLUMN = 64  # words: below this a sweep across the planes beats one along each
 MAX_TABLE = 2**26  # entries of one dense table: 512 MB
 MAX_CONFIGS = 2**52  # configurations are numbered in int64, and multiplied by the states of the child
@@ -80,15 +81,37 @@ def count_family(arrays: Arrays, child: int, parents: tuple[int, ...]) -> np.nda
            [1., 0.]])
     """
     n_states = [int(arrays.n_states[v]) for v in (*parents, child)]
-    if prod(n_states) > MAX_TABLE:
-        raise ResourceLimitError(
-            f"A table with {prod(n_states):,} entries ({prod(n_states) * 8 / 2**30:,.1f} GB) is past the limit of "
-            f"{MAX_TABLE:,}: set max_parents, or merge states of the variables with the most states."
-        )
+    check_table(float(prod(n_states)))
     counts = np.zeros(prod(n_states))
     config, state, count = _count_cells(*arrays.plain(), arrays.ones_per_plane, child, np.array(parents, np.int64))
     counts[config * n_states[-1] + state] = count
     return counts.reshape(-1, n_states[-1])
+
+
+def count_families(arrays: Arrays, first_parent: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of all families of a graph at once: the tables one after another, and where each begins.
+
+    >>> from quiltwork.data.dataset import Variable, from_codes
+    >>> data = from_codes([Variable("a", (0, 1)), Variable("b", (0, 1))], [np.array([0, 0, 1]), np.array([1, 1, 0])])
+    >>> count_families(Arrays.of(data), np.array([0, 0, 1]), np.array([0]))
+    (array([2., 1., 0., 2., 1., 0.]), array([0, 2, 6]))
+    """
+    sizes = arrays.n_states.astype(np.float64)  # as floats, for what no integer can hold must stay large
+    np.multiply.at(sizes, np.repeat(np.arange(len(sizes)), np.diff(first_parent)), arrays.n_states[parents])
+    check_table(float(sizes.sum()))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    counts = np.zeros(starts[-1])
+    _count_all(*arrays.plain(), arrays.ones_per_plane, first_parent, parents, starts, counts)
+    return counts, starts
+
+
+def check_table(entries: float) -> None:
+    """Refuse tables that would not fit, before they are made."""
+    if entries > MAX_TABLE:
+        raise ResourceLimitError(
+            f"A table with {entries:,.0f} entries ({entries * 8 / 2**30:,.1f} GB) is past the limit of "
+            f"{MAX_TABLE:,}: set max_parents, or merge states of the variables with the most states."
+        )
 
 
 def state_counts(data: Dataset) -> np.ndarray:
@@ -98,8 +121,8 @@ def state_counts(data: Dataset) -> np.ndarray:
     >>> state_counts(from_codes([Variable("a", (0, 1)), Variable("b", ("x", "y"))], [np.array([0, 0, 1]), np.ones(3)]))
     array([2., 1., 0., 3.])
     """
-    arrays = Arrays.of(data)
-    return np.concatenate([count_family(arrays, v, ())[0] for v in range(data.n_vars)])
+    nobody = np.zeros(data.n_vars + 1, np.int64)
+    return count_families(Arrays.of(data), nobody, np.empty(0, np.int64))[0]
 
 
 # Kernels: bits in, counts out
@@ -128,6 +151,8 @@ def count_candidates(
     across = by_mask and by_word.size > 0 and codes.shape[0] == 0
     if across:
         _sweep_across(by_word, first_plane[low], first_plane[high], masks, joint)
+    elif by_mask and first_plane[high] - first_plane[low] == joint.shape[1]:
+        _sweep_along(planes[first_plane[low] : first_plane[high]], masks, joint)
     else:
         for u in range(low, high):
             own = joint[:, first_column[u] - first_column[low] : first_column[u + 1] - first_column[low]]
@@ -151,6 +176,21 @@ def _count_cells(planes, first_plane, n_states, codes, code_row, weights, n_samp
             planes, first_plane, n_states, codes, code_row, weights, n_samples, child, parents
         )
     return cell_id // n_states[child], cell_id % n_states[child], count
+
+
+@njit(cache=True, nogil=True)
+def _count_all(
+    planes, first_plane, n_states, codes, code_row, weights, n_samples, ones_per_plane,
+    first_parent, parents, starts, counts,
+):  # fmt: skip
+    """Add the cells of every family to its part of counts."""
+    for v in range(n_states.size):
+        own = parents[first_parent[v] : first_parent[v + 1]]
+        config, state, count = _count_cells(
+            planes, first_plane, n_states, codes, code_row, weights, n_samples, ones_per_plane, v, own
+        )
+        for c in range(count.size):
+            counts[starts[v] + config[c] * n_states[v] + state[c]] = count[c]
 
 
 @njit(cache=True, nogil=True)
@@ -182,19 +222,18 @@ def _split_masks(planes, first_plane, n_states, n_samples, child, parents):
     n_cells = 1
     for step in range(parents.size + 1):
         v = parents[step] if step < parents.size else child
+        first = full_plane(n_samples)  # the rows in the first state of v, which has no plane of its own
+        for p in range(first_plane[v], first_plane[v + 1]):
+            first &= ~planes[p]
         filled = 0
         for c in range(n_cells):
             for s in range(n_states[v]):
+                state = first if s == 0 else planes[first_plane[v] + s - 1]
+                here, there = now[c], after[filled]
                 some = np.uint64(0)
                 for w in range(n_words):
-                    word = now[c, w]
-                    if s == 0:
-                        for t in range(n_states[v] - 1):
-                            word &= ~planes[first_plane[v] + t, w]
-                    else:
-                        word &= planes[first_plane[v] + s - 1, w]
-                    after[filled, w] = word
-                    some |= word
+                    there[w] = here[w] & state[w]
+                    some |= there[w]
                 if some != 0:
                     after_id[filled] = now_id[c] * n_states[v] + s
                     filled += 1
@@ -258,24 +297,24 @@ def _rows_of_masks(masks, n_samples):
 
 @njit(cache=True, nogil=True)
 def _sweep_along(planes, masks, own):
-    """own (cells, states - 1): one AND + popcount sweep along the rows per cell and state, four cells at a time."""
+    """own (cells, planes), zeroed: one AND + popcount sweep along the rows per cell and plane, eight at a time.
+
+    In stretches of words, so that four planes and the masks they meet stay in the first-level cache.
+    """
+    n_planes, n_words = planes.shape
     n_cells = masks.shape[0]
-    for s in range(planes.shape[0]):
-        b = planes[s]
-        c = 0
-        while c + 4 <= n_cells:
-            m0, m1, m2, m3 = masks[c], masks[c + 1], masks[c + 2], masks[c + 3]
-            n0, n1, n2, n3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-            for w in range(b.size):
-                n0 += popcount(b[w] & m0[w])
-                n1 += popcount(b[w] & m1[w])
-                n2 += popcount(b[w] & m2[w])
-                n3 += popcount(b[w] & m3[w])
-            own[c, s], own[c + 1, s], own[c + 2, s], own[c + 3, s] = n0, n1, n2, n3
-            c += 4
-        while c < n_cells:
-            own[c, s] = count_both(masks[c], b)
-            c += 1
+    for w0 in range(0, n_words, STRETCH):
+        w1 = min(w0 + STRETCH, n_words)
+        for p in range(0, n_planes - 3, 4):
+            b0, b1, b2, b3 = planes[p, w0:w1], planes[p + 1, w0:w1], planes[p + 2, w0:w1], planes[p + 3, w0:w1]
+            for c in range(0, n_cells - 1, 2):
+                n = count_eight(masks[c, w0:w1], masks[c + 1, w0:w1], b0, b1, b2, b3)
+                for k in range(4):
+                    own[c, p + k] += n[k]
+                    own[c + 1, p + k] += n[k + 4]
+        for c in range(n_cells):  # the planes, and the cell, that are left over
+            for p in range(0 if c == n_cells - n_cells % 2 else n_planes - n_planes % 4, n_planes):
+                own[c, p] += count_both(masks[c, w0:w1], planes[p, w0:w1])
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import count_both, popcount
+from quiltwork.data.bits import count_both, count_eight
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import ResourceLimitError
 
@@ -106,7 +106,7 @@ def _all_planes(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True, nogil=True)
 def _count_tiles(planes, joint):
-    """joint (planes, planes) int32: every pair once, four columns of a tile per sweep."""
+    """joint (planes, planes) int32: every pair once, two planes with four at a time."""
     n_planes, n_words = planes.shape
     tile = 32
     stretch = 512  # words: 32 planes of them stay in the second-level cache
@@ -114,25 +114,24 @@ def _count_tiles(planes, joint):
         w1 = min(w0 + stretch, n_words)
         for i0 in range(0, n_planes, tile):
             for j0 in range(i0, n_planes, tile):
-                for i in range(i0, min(i0 + tile, n_planes)):
-                    a = planes[i, w0:w1]
-                    j, end = max(j0, i), min(j0 + tile, n_planes)
-                    while j + 4 <= end:
-                        b0, b1 = planes[j, w0:w1], planes[j + 1, w0:w1]
-                        b2, b3 = planes[j + 2, w0:w1], planes[j + 3, w0:w1]
-                        n0, n1, n2, n3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-                        for w in range(a.size):
-                            n0 += popcount(a[w] & b0[w])
-                            n1 += popcount(a[w] & b1[w])
-                            n2 += popcount(a[w] & b2[w])
-                            n3 += popcount(a[w] & b3[w])
-                        joint[i, j] += np.int32(n0)
-                        joint[i, j + 1] += np.int32(n1)
-                        joint[i, j + 2] += np.int32(n2)
-                        joint[i, j + 3] += np.int32(n3)
+                j_end = min(j0 + tile, n_planes)
+                for i in range(i0, min(i0 + tile, n_planes), 2):
+                    a0 = planes[i, w0:w1]
+                    a1 = planes[min(i + 1, n_planes - 1), w0:w1]  # the last plane may be alone
+                    j = max(j0, i)
+                    while j + 4 <= j_end:
+                        n = count_eight(
+                            a0, a1, planes[j, w0:w1], planes[j + 1, w0:w1], planes[j + 2, w0:w1], planes[j + 3, w0:w1]
+                        )
+                        for k in range(4):
+                            joint[i, j + k] += np.int32(n[k])
+                            if i + 1 < n_planes:
+                                joint[i + 1, j + k] += np.int32(n[k + 4])
                         j += 4
-                    while j < end:
-                        joint[i, j] += np.int32(count_both(a, planes[j, w0:w1]))
+                    while j < j_end:
+                        joint[i, j] += np.int32(count_both(a0, planes[j, w0:w1]))
+                        if i + 1 < n_planes:
+                            joint[i + 1, j] += np.int32(count_both(a1, planes[j, w0:w1]))
                         j += 1
     for i in range(n_planes):
         for j in range(i):
