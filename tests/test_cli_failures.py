@@ -219,6 +219,7 @@ def test_too_few_to_compare(fails, tmp_path):
     (tmp_path / "short.csv").write_text("user,item\n" + "".join(f"u{u},i{u % 3}\n" for u in range(20)))
     assert "5 folds" in fails("compare", "one.csv", "--models", "hrf")
     assert "nobody to ask" in fails("compare", "short.csv", "--models", "hrf")
+    assert "for rankings" in fails("compare", "one.csv", "--metric", "ll", "--test", "one.csv")
 
 
 def test_nothing_to_rank(fails, tmp_path):
@@ -339,6 +340,7 @@ def test_a_full_disk(fails, asia, tmp_path, monkeypatch):
         ["evaluate", "m.qw", "t.csv", "--metric", "accuracy"],
         ["evaluate", "m.qw", "t.csv", "--metric", "mrr", "--protocol", "votes"],
         ["compare", "t.csv", "--metric", "mrr,ll"],
+        ["compare", "t.csv", "--metric", "mrr", "--protocol", "all-but-2"],
         ["compare", "t.csv", "--metric", "ndcg@0"],
         ["rank"],
         ["rank", "m.qw", "--top", "0"],

@@ -1,11 +1,15 @@
-"""The command line: `quiltwork demo | learn | evaluate | compare | query | sample | convert | info`.
+"""The command line: `quiltwork demo | learn | evaluate | compare | rank | query | sample | convert | info`.
 
     app       the commands: their arguments, options and help
     options   a learner's parameters as options, read from their declaration
     inputs    what the user names: tables, votes, models, evidence
     show      what the user sees: tables, progress bars, JSON
-    learning  learn, evaluate, compare
-    asking    query, sample, convert, info
+    learning  learn, evaluate
+    comparing compare
+    judging   what evaluate and compare judge by: metrics and protocols
+    ranking   rank
+    asking    query, sample, convert
+    looking   info
     demo      the tour on embedded data
 
 Here is only the way out. A command that fails says one sentence on stderr and leaves with a code:
@@ -25,7 +29,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from quiltwork.errors import QuiltworkError
+from quiltwork.errors import ConvergenceWarning, DataWarning, QuiltworkError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -42,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            _show_notes()
             return _run(arguments)
     except KeyboardInterrupt:
         return _say(f"Interrupted; {_what_was_written()}.", 130)
@@ -87,8 +91,18 @@ def _run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _note(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
-    _say(f"Note: {message}")
+def _show_notes() -> None:
+    """Warnings become notes; ours are shown whatever Python was told about warnings, each of them once."""
+    shown = set()
+
+    def note(message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            _say(f"Note: {message}")
+
+    warnings.showwarning = note
+    for category in (DataWarning, ConvergenceWarning):
+        warnings.simplefilter("always", category)
 
 
 def _say(sentence: str, code: int = 0) -> int:

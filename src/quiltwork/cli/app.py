@@ -26,7 +26,19 @@ Table = Annotated[
     typer.Argument(help="A table (.csv, .tsv, .parquet, .arrow, .npz) or votes with columns user, item[, time]."),
 ]
 Metrics = Annotated[
-    str, typer.Option("--metric", help="Comma-separated: ll (log-likelihood), pll (pseudo-log-likelihood).")
+    str | None,
+    typer.Option(
+        "--metric",
+        help="Comma-separated: ll (log-likelihood), pll (pseudo-log-likelihood); or, of rankings, "
+        "mrr, doa, micro-doa, auc, ndcg@10, recall@20, cf.",
+        show_default=False,
+    ),
+]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        "--protocol", help="What rankings hide of each user: all-but-1, all-but-1-first, all-but-1-fair, given-K."
+    ),
 ]
 
 
@@ -96,39 +108,106 @@ def learn(
 def evaluate(
     model: Model,
     table: Table,
-    metric: Metrics = "ll,pll",
+    metric: Metrics = None,
     split: Annotated[
         str, typer.Option("--split", help="Part of a bit-packed .npz set: train, valid or test.")
     ] = "test",
+    protocol: Protocol = "all-but-1",
     json: Json = False,
 ) -> None:
-    """Tell how likely a model finds the rows of a table.
+    """Tell how likely a model finds the rows of a table, or how high it ranks hidden items.
 
-    Each metric is a mean per row, with its standard error.
+    Likelihoods are means per row, with a standard error: by default those that the model can tell. Rankings are means
+    over users, and the default for models without likelihoods.
     """
     from quiltwork.cli.learning import evaluate
 
-    evaluate(model, table, metric, split, json)
+    evaluate(model, table, metric, split, protocol, json)
 
 
 @app.command()
 def compare(
     table: Table,
     models: Annotated[
-        str, typer.Option("--models", help="Comma-separated learners with parameters: bn,bn:search=climb:score=bdeu.")
+        str, typer.Option("--models", help="Comma-separated learners with parameters: hrf,bn:search=climb:score=bdeu.")
     ] = "bn",
     folds: Annotated[int, typer.Option("--folds", help="Folds of the cross-validation.", min=2)] = 5,
-    metric: Metrics = "ll,pll",
+    metric: Metrics = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol",
+            help="What rankings hide: all-but-1, all-but-1-first, all-but-1-fair or given-K of the users in a fold, or "
+            "a fold of all votes: votes.",
+        ),
+    ] = "all-but-1",
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", help="Votes to hide, of the same users, in place of folds.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Decides the folds, and the learners' own chance.", min=0)] = 0,
     json: Json = False,
 ) -> None:
-    """Cross-validate several learners on one table.
+    """Cross-validate several learners on one table, or on votes.
 
-    Each metric is a mean per held-out row: its mean and standard deviation over the folds. Times are medians per fold.
+    Tables are compared by likelihoods, means per held-out row (ll,pll); votes by rankings of hidden items, means over
+    users (mrr,doa). Each is told as mean ± standard deviation over the folds; "-" is what a model cannot tell.
+    Times are medians per fold.
     """
-    from quiltwork.cli.learning import compare
+    from quiltwork.cli.comparing import compare
 
-    compare(table, models, folds, metric, seed, json)
+    compare(table, models, folds, metric, protocol, test, seed, json)
+
+
+class WithHistory(TyperCommand):
+    """A command in which one `--given` takes all the items that follow it, or none: `--given "A" "B"`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {name for param in self.params for name in (*param.opts, "--help", "-h") if name.startswith("-")}
+        words: list[str] = []
+        listing = False
+        for word in args:
+            is_option = word.startswith("--") or word in options
+            listing = word == "--given" or (listing and not is_option)
+            if word == "--given":
+                ctx.meta["given"] = True  # perhaps followed by nothing
+            else:
+                words.append(f"--given={word}" if listing else word)
+        return super().parse_args(ctx, words)
+
+
+@app.command(cls=WithHistory)
+def rank(
+    context: typer.Context,
+    model: Model,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--given", help='Items that a user has chosen: --given "A" "B".', show_default=False),
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            "--users", help="Votes (user, item[, time]), or a table with one row per user.", show_default=False
+        ),
+    ] = None,
+    similar: Annotated[
+        str | None, typer.Option("--similar", help="Items that become likelier with this one.", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option("--top", help="How many items.", min=1)] = 10,
+    seen: Annotated[bool, typer.Option("--seen", help="Also items that the user has chosen already.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .csv or .tsv file; the screen without it.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Recommend items to a user, to every user in a file, or beside an item.
+
+    A user without a history gets the most popular items. Items that the model does not know are named in a note.
+    """
+    from quiltwork.cli.ranking import rank
+
+    given = list(given or []) if given or context.meta.get("given") else None
+    rank(model, given, users, similar, top, seen, output, json)
 
 
 class WithEvidence(TyperCommand):
@@ -152,12 +231,16 @@ def query(
     given: Annotated[
         list[str] | None, typer.Option("--given", help="Evidence: --given smoke=yes xray=no.", show_default=False)
     ] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="exact, gibbs (sampling), or auto: exact where the model allows it.")
+    ] = "auto",
+    samples: Annotated[int, typer.Option("--samples", help="Sweeps of the Gibbs sampler that count.", min=1)] = 10_000,
     json: Json = False,
 ) -> None:
     """Ask for the distribution of variables, given the states of others."""
     from quiltwork.cli.asking import query
 
-    query(model, variables, given or [], json)
+    query(model, variables, given or [], method, samples, json)
 
 
 @app.command()
@@ -193,12 +276,15 @@ def convert(
 @app.command()
 def info(
     path: Annotated[Path, typer.Argument(help="A model, a network or a table.", show_default=False)],
+    variable: Annotated[
+        str | None, typer.Argument(help="A variable of the model, to look at closely.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Tell what is in a model, a network or a table."""
-    from quiltwork.cli.asking import info
+    """Tell what is in a model, a network or a table; or what a model knows about one variable."""
+    from quiltwork.cli.looking import info
 
-    info(path, json)
+    info(path, variable, json)
 
 
 def _value_of(option: str, words: list[str], default: str) -> str:

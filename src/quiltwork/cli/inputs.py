@@ -1,13 +1,17 @@
-"""What the user names on the command line, turned into values: models, tables, evidence, metrics."""
+"""What the user names on the command line, turned into values: models, tables, votes, evidence."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quiltwork.errors import InputError, ParameterError
+from quiltwork.errors import DataError, DataWarning, InputError
+
+if TYPE_CHECKING:
+    from quiltwork.data.votes import Votes
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".bifxml", ".uai")  # exchange formats; each may end in .gz too
 
@@ -35,17 +39,111 @@ def read_model(path: Path) -> Any:
     return load(path)
 
 
-def read_rows(path: Path, items: Sequence[str] | None = None, split: str = "train") -> Any:
-    """A table; votes (columns user, item and perhaps time) become one with a row per user and a column per item.
+# Tables and votes
 
-    items  the columns that votes are to have: those of a model that is asked about them
+
+def read_source(path: Path, split: str = "train") -> Any:
+    """`Votes` from a file with the columns user, item and perhaps time; from any other, a table.
+
     split  the part of a bit-packed set
     """
     from quiltwork.data.read import read_table
     from quiltwork.data.votes import is_votes, read_votes
 
     table = read_table(path, split)
-    return read_votes(table).table(items) if is_votes(table) else table
+    return read_votes(table) if is_votes(table) else table
+
+
+def read_to_learn(path: Path) -> Any:
+    """`read_source`, with a note where a table looks like votes but is none."""
+    from quiltwork.data.columns import names_of
+
+    source = read_source(path)
+    names = () if holds_votes(source) else names_of(source)
+    if {"user", "item"} & set(names):
+        warnings.warn(
+            f"{path} is read as a table of {len(names)} columns; votes have the columns user, item and perhaps time, "
+            "and no others.",
+            DataWarning,
+            stacklevel=2,
+        )
+    return source
+
+
+def as_rows(source: Any, items: Sequence[str] | None = None) -> Any:
+    """A table; votes become one with a row per user and a column per item, `items` where a model asks for its own."""
+    return source.table(items) if holds_votes(source) else source
+
+
+def as_votes(source: Any, path: Path) -> Votes:
+    """Votes; a table of binary columns becomes them, each row a user and each second state a choice."""
+    if holds_votes(source):
+        return source
+    from quiltwork.data.encode import fit_encode
+
+    encoder, data = fit_encode(source)
+    for variable in encoder.variables:
+        if variable.n_states > 2:
+            raise DataError(
+                f"To rank items, {path} must have the columns user, item and perhaps time, or one binary column per "
+                f"item. Its column {variable.name!r} has {variable.n_states} states instead."
+            )
+    return _votes_of(encoder.variables, data)
+
+
+def votes_about(model: Any, source: Any) -> Votes:
+    """Votes whose items are the variables of a model; those for other items are named once and left out."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    names = [variable.name for variable in model.variables]
+    if not holds_votes(source):
+        return _votes_of(model.variables, model.encoder.encode(source))
+    place = {name: v for v, name in enumerate(names)}
+    column = np.array([place.get(str(item), -1) for item in source.items], np.int32)
+    unknown = [str(item) for item, v in zip(source.items, column) if v < 0]
+    if unknown:
+        shown = ", ".join(map(repr, unknown[:10])) + (", ..." if len(unknown) > 10 else "")
+        warnings.warn(
+            f"{len(unknown)} item(s) of the votes are unknown to this model and were left out: {shown}.",
+            DataWarning,
+            stacklevel=2,
+        )
+    known = column[source.item] >= 0
+    return replace(source, items=tuple(names), user=source.user[known], item=column[source.item[known]], times=None)
+
+
+def items_of(model: Any) -> list[str]:
+    """Names of the items of a model: its variables with two states."""
+    items = [variable.name for variable in model.variables if variable.n_states == 2]
+    if not items:
+        raise InputError(
+            "This model has no items to rank: an item is a variable with two states, not chosen and chosen, as votes "
+            "(columns user, item and perhaps time) make them."
+        )
+    return items
+
+
+def holds_votes(source: Any) -> bool:
+    from quiltwork.data.votes import Votes
+
+    return isinstance(source, Votes)
+
+
+def _votes_of(variables: Sequence[Any], data: Any) -> Votes:
+    """One vote for each variable in its second state, or in its only one if that is 1; users are the row numbers."""
+    import numpy as np
+
+    from quiltwork.data.votes import Votes
+
+    chosen = [1 if variable.n_states > 1 else int(variable.states[0] != 1) for variable in variables]
+    user, item = np.nonzero(data.states() == np.array(chosen))
+    names = tuple(variable.name for variable in variables)
+    return Votes(tuple(range(data.n_samples)), names, user.astype(np.int32), item.astype(np.int32))
+
+
+# Files to write, and words
 
 
 def check_target(path: Path, endings: Sequence[str]) -> None:
@@ -80,16 +178,3 @@ def evidence(assignments: Sequence[str], names: Sequence[str]) -> dict[str, str]
             raise InputError(f"The evidence gives {name!r} two states, {known[name]!r} and {state!r}; give one.")
         known[name] = state
     return known
-
-
-def metrics(text: str) -> dict[str, Callable[[Any, Any], Any]]:
-    """The functions (model, rows) -> one number per row that a list like `ll,pll` names."""
-    from quiltwork.infer.blanket import pseudo_log_likelihood
-    from quiltwork.infer.likelihood import log_likelihood
-
-    known = {"ll": log_likelihood, "pll": pseudo_log_likelihood}
-    chosen = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in chosen:
-        if name not in known:
-            raise ParameterError(f"There is no metric {name!r}; there are {', '.join(known)}.")
-    return {name: known[name] for name in chosen}

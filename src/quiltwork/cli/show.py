@@ -6,6 +6,8 @@ user's file: they are never read as markup, and control characters in them are s
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -17,7 +19,7 @@ from typing import Any
 
 Report = Callable[[str, int, int], None]
 
-_NUMBER = re.compile(r"[-+]?\d[\d.,]*( |$)")
+_NUMBER = re.compile(r"([-+]?\d[\d.,]*|-)( |$)")  # a dash stands for a number that there is not
 
 written: list[Path] = []  # files this command has finished, for the sentence after Ctrl-C
 
@@ -38,7 +40,7 @@ def console(stderr: bool = False) -> Any:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
-    """Print a table under its title; a column of numbers stands to the right.
+    """Print a table under its title; a column of numbers stands to the right. Only a terminal folds long lines.
 
     >>> table(["state", "probability"], [["yes", "0.25"], ["no", "0.75"]], title="Rain")
     Rain
@@ -49,6 +51,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str |
     <BLANKLINE>
     """
     from rich import box
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
@@ -61,7 +64,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str |
         drawn.add_row(*map(Text, row))
     if title is not None:
         say(one_line(title), style="bold")
-    console().print(drawn)
+    screen = console()
+    if not screen.is_terminal:
+        unbounded = screen.options.update(max_width=sys.maxsize)
+        screen.width = max(screen.width, Measurement.get(screen, unbounded, drawn).maximum)
+    screen.print(drawn)
     say()
 
 
@@ -73,6 +80,23 @@ def say(text: str = "", style: str | None = None) -> None:
 def as_json(document: object) -> None:
     """Print a document for a machine; a number that is not finite becomes null, as JSON has none."""
     sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False) + "\n")
+
+
+def write_rows(path: Path | None, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a .csv or .tsv file whole or not at all, or CSV to standard output.
+
+    Cells are written as they are, so that what is read back is what was written.
+    """
+    separator = "\t" if path is not None and path.suffix.lower() == ".tsv" else ","
+    file: Any = sys.stdout if path is None else io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    if path is not None:
+        from quiltwork.models.disk import write_atomically
+
+        write_atomically(path, file.getvalue().encode())
+        written.append(path)
 
 
 def number(value: float, digits: int = 4) -> str:
