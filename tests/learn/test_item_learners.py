@@ -12,7 +12,8 @@ from naive import rankers as naive
 from quiltwork.data.dataset import NO_CODE, Variable, from_codes
 from quiltwork.errors import DataWarning, InputError, IntractableError, ModelFileError, ResourceLimitError
 from quiltwork.learn import items
-from quiltwork.learn.items import chosen_together, invert, silent
+from quiltwork.learn.base import silent
+from quiltwork.learn.items import chosen_together, invert
 
 LEARNERS = [
     qw.NaiveBayes(),
