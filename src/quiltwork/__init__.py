@@ -56,6 +56,7 @@ _HOME = {
     "Popularity": "quiltwork.learn.popularity",
     "item_scores": "quiltwork.rank.recommend",
     "recommend": "quiltwork.rank.recommend",
+    "similar_items": "quiltwork.rank.similar",
 }
 _ROOMS = ("errors", "learn")  # `learn` is a room that can be called: qw.learn("bn", X)
 
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from quiltwork.models.markov import MarkovNet
     from quiltwork.models.textbook import textbook
     from quiltwork.rank.recommend import item_scores, recommend
+    from quiltwork.rank.similar import similar_items
     from quiltwork.rank.stack import RankStack
 
 

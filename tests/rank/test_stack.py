@@ -64,6 +64,11 @@ def test_columns_that_are_no_items():
         qw.RankStack().fit({"a": [0, 1, 2], "b": [0, 1, 0]})
 
 
+def test_more_splits_ask_more_users():
+    est = qw.RankStack(members=("popularity", "gmf:ridge=20"), splits=5, steps=4).fit(tastes())
+    assert est.weights_["gmf:ridge=20"] >= 0.5
+
+
 def test_weights_cover_the_simplex():
     found = _simplex(3, 4)
     assert sorted(found) == sorted(

@@ -11,7 +11,7 @@ from tables import dataset, random_table, tables
 
 def candidates(arrays: Arrays, child: int, parents: tuple[int, ...], low: int, high: int):
     return count_candidates(
-        *arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column,
+        *arrays.swept(),
         child, np.array(parents, np.int64), low, high,
     )  # fmt: skip
 

@@ -70,7 +70,8 @@ class RankStack(ItemLearner):
         Param("members", ("hrf:n_models=24", "latent"), (Thing("a list of learners", read_members),), "who ranks"),
         Param("metric", "auc", (Choice(tuple(METRICS)),), "what the weights must be good at"),
         Param("steps", 10, (Integer(1),), "weights are multiples of one over this"),
-        Param("held_out", 0.2, (Real(0.0, 0.9, above_low=True),), "share of the users that choose the weights"),
+        Param("held_out", 0.2, (Real(0.0, 0.9, above_low=True),), "share of the users set aside to choose the weights"),
+        Param("splits", 1, (Integer(1),), "how often users are set aside, others each time; more for small tables"),
         *SHARED,
     )
 
@@ -99,26 +100,31 @@ class RankStack(ItemLearner):
         """The weights that rank what held-out users chose best; ties go to the first in the list of weights."""
         if len(self.members) == 0:
             raise ParameterError("The 'members' parameter of RankStack must name at least one learner. Got none.")
-        rng = stream(self._seed)
-        n_held = int(round(self.held_out * data.n_samples))
+        n_held = int(self.held_out * data.n_samples)
         if len(self.members) == 1 or n_held < 1 or data.n_samples - n_held < 2:
             return np.full(len(self.members), 1.0 / len(self.members))
-        order = rng.permutation(data.n_samples)
-        shown, hidden = _hide(choices(data)[np.sort(order[:n_held])], rng)
+        candidates = _simplex(len(self.members), self.steps)
+        gained = np.zeros(len(candidates))
+        order = stream(self._seed).permutation(data.n_samples)
+        for split in range(min(self.splits, data.n_samples // n_held)):
+            held = order[split * n_held : (split + 1) * n_held]
+            gained += self._try(data, np.sort(held), candidates, watch)
+        return np.array(candidates[int(np.argmax(gained))])
+
+    def _try(
+        self, data: Dataset, held: np.ndarray, candidates: Sequence[tuple[float, ...]], watch: Progress
+    ) -> np.ndarray:
+        """The sum of the metric over the held-out users, for each of the weights."""
+        shown, hidden = _hide(choices(data)[held], stream(self._seed, int(held[0])))
         if shown.shape[0] == 0:
-            return np.full(len(self.members), 1.0 / len(self.members))
+            return np.zeros(len(candidates))
         codes = shown.toarray().astype(np.uint16)
-        models = self._learn(data.rows(np.sort(order[n_held:])), watch)
+        models = self._learn(data.rows(np.setdiff1d(np.arange(data.n_samples), held)), watch)
         parts = [comparable_scores(model, codes) for model in models]
         judge = METRICS[self.metric]
-        candidates = list(_simplex(len(parts), self.steps))
-        values = [
-            float(
-                judge(place_hidden(sum(w * part for w, part in zip(weights, parts, strict=True)), shown, hidden)).mean()
-            )
-            for weights in candidates
-        ]
-        return np.array(candidates[int(np.argmax(values))])
+        return np.array(
+            [judge(place_hidden(sum(map(np.multiply, weights, parts)), shown, hidden)).sum() for weights in candidates]
+        )
 
 
 def _simplex(n: int, steps: int) -> Sequence[tuple[float, ...]]:

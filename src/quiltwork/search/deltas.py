@@ -108,7 +108,7 @@ class FamilyDeltas(_Deltas):
         super().__init__(arrays, forbidden, required)
         self._score, self._run, self._n_threads = score, run, n_threads
         self._most = max(self._n_states, default=1)
-        self._counted = (*arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column)
+        self._counted = arrays.swept()
         self._scored = (*score.plain(), arrays.n_states, arrays.first_column)
 
     def _score_rows(self, graph: Graph) -> None:

@@ -41,12 +41,12 @@ class Arrays:
     weights: np.ndarray  # empty when every row counts once
     n_samples: int
     by_word: np.ndarray  # (n_words, n_planes), the planes turned round, or empty where sweeping along them pays
+    plane_ones: np.ndarray  # (n_planes,) rows in each plane
     ones_per_plane: float  # mean, which decides between masks and rows
 
     @classmethod
     def of(cls, data: Dataset) -> Arrays:
-        sample = data.planes[:: max(1, len(data.planes) // 64)]
-        ones = float(np.mean([count_ones(plane) for plane in sample])) if len(sample) else 0.0
+        ones = _ones_of_planes(data.planes)
         weights = np.empty(0) if data.weights is None else data.weights
         short = data.planes.shape[1] <= SHORT_COLUMN
         by_word = np.ascontiguousarray(data.planes.T) if short else np.empty((0, 0), np.uint64)
@@ -60,12 +60,17 @@ class Arrays:
             data.n_samples,
             by_word,
             ones,
+            float(ones.mean()) if len(ones) else 0.0,
         )
 
     @cached_property
     def first_column(self) -> np.ndarray:
         """Where the states of each variable start in a row of counts: one column per state beyond the first."""
         return np.concatenate([[0], np.cumsum(np.maximum(self.n_states - 1, 0))]).astype(np.int64)
+
+    def swept(self) -> tuple:
+        """What `count_candidates` takes before the child."""
+        return (*self.plain(), self.by_word, self.plane_ones, self.ones_per_plane, self.first_column)
 
     def plain(self) -> tuple:
         return (self.planes, self.first_plane, self.n_states, self.codes, self.code_row, self.weights, self.n_samples)
@@ -131,7 +136,7 @@ def state_counts(data: Dataset) -> np.ndarray:
 @njit(cache=True, nogil=True)
 def count_candidates(
     planes, first_plane, n_states, codes, code_row, weights, n_samples,
-    by_word, ones_per_plane, first_column, child, parents, low, high,
+    by_word, plane_ones, ones_per_plane, first_column, child, parents, low, high,
 ):  # fmt: skip
     """Counts of each cell of the family with each state of the variables u in [low, high).
 
@@ -151,8 +156,10 @@ def count_candidates(
     across = by_mask and by_word.size > 0 and codes.shape[0] == 0
     if across:
         _sweep_across(by_word, first_plane[low], first_plane[high], masks, joint)
+        _leave_to_last(plane_ones[first_plane[low] : first_plane[high]], joint)
     elif by_mask and first_plane[high] - first_plane[low] == joint.shape[1]:
         _sweep_along(planes[first_plane[low] : first_plane[high]], masks, joint)
+        _leave_to_last(plane_ones[first_plane[low] : first_plane[high]], joint)
     else:
         for u in range(low, high):
             own = joint[:, first_column[u] - first_column[low] : first_column[u + 1] - first_column[low]]
@@ -160,6 +167,7 @@ def count_candidates(
                 _visit_codes(codes[code_row[u]], cell_of, weights, own)
             elif by_mask:
                 _sweep_along(planes[first_plane[u] : first_plane[u + 1]], masks, own)
+                _leave_to_last(plane_ones[first_plane[u] : first_plane[u + 1]], own)
             else:
                 _visit_bits(planes[first_plane[u] : first_plane[u + 1]], cell_of, weights, own)
     r = n_states[child]
@@ -297,7 +305,7 @@ def _rows_of_masks(masks, n_samples):
 
 @njit(cache=True, nogil=True)
 def _sweep_along(planes, masks, own):
-    """own (cells, planes), zeroed: one AND + popcount sweep along the rows per cell and plane, eight at a time.
+    """own (cells, planes), zeroed: one AND + popcount sweep along the rows per cell but the last, eight at a time.
 
     In stretches of words, so that four planes and the masks they meet stay in the first-level cache.
     """
@@ -312,17 +320,17 @@ def _sweep_along(planes, masks, own):
                 for k in range(4):
                     own[c, p + k] += n[k]
                     own[c + 1, p + k] += n[k + 4]
-        for c in range(n_cells):  # the planes, and the cell, that are left over
-            for p in range(0 if c == n_cells - n_cells % 2 else n_planes - n_planes % 4, n_planes):
+        for c in range(n_cells - n_cells % 2):  # the planes that are left over
+            for p in range(n_planes - n_planes % 4, n_planes):
                 own[c, p] += count_both(masks[c, w0:w1], planes[p, w0:w1])
 
 
 @njit(cache=True, nogil=True)
 def _sweep_across(by_word, begin, end, masks, joint):
-    """joint (cells, planes from begin to end): for each word of a cell's mask, all planes side by side."""
+    """joint (cells but the last, planes from begin to end): for each word of a mask, all planes side by side."""
     n_words = by_word.shape[0]
     ones = np.empty(end - begin, np.uint64)
-    for c in range(masks.shape[0]):
+    for c in range(masks.shape[0] - 1):
         ones[:] = 0
         w = 0
         while w + 4 <= n_words:
@@ -338,6 +346,23 @@ def _sweep_across(by_word, begin, end, masks, joint):
                 ones[p] += popcount(b[p] & mask)
             w += 1
         joint[c] = ones
+
+
+@njit(cache=True, nogil=True)
+def _leave_to_last(plane_ones, own):
+    """The last cell has what the others leave: every row is in one cell."""
+    own[-1] = plane_ones
+    for c in range(own.shape[0] - 1):
+        for p in range(own.shape[1]):
+            own[-1, p] -= own[c, p]
+
+
+@njit(cache=True, nogil=True)
+def _ones_of_planes(planes):
+    out = np.empty(planes.shape[0])
+    for p in range(planes.shape[0]):
+        out[p] = count_ones(planes[p])
+    return out
 
 
 @njit(cache=True, nogil=True)

@@ -36,9 +36,7 @@ def chi_square_relatives(arrays: Arrays, k: int, run: Run, allowed: np.ndarray |
     may = np.ones(n_vars, np.bool_) if allowed is None else allowed
 
     def one(v: int) -> None:
-        _, _, count, joint = count_candidates(
-            *arrays.plain(), arrays.by_word, arrays.ones_per_plane, arrays.first_column, v, nothing, 0, n_vars
-        )
+        _, _, count, joint = count_candidates(*arrays.swept(), v, nothing, 0, n_vars)
         _top(_chi_squares(count, joint, arrays.first_column), may, v, out[v])
 
     run(one, n_vars)

@@ -1,0 +1,62 @@
+"""What the scripts of this folder share: the public data, and RESULTS.md, where each keeps what it printed."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from quiltwork.data.votes import Votes, read_votes
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def data_folder() -> Path:
+    """The folder of public data sets; without it a script says so and stops."""
+    folder = os.environ.get("QUILTWORK_DATA")
+    if not folder:
+        sys.exit("QUILTWORK_DATA must name the folder with the public data sets; README.md says where they come from.")
+    return Path(folder)
+
+
+def movielens_folds() -> Iterator[tuple[Votes, Votes]]:
+    """The five folds of MovieLens 100k that come with it: training and test votes, the ratings themselves unread."""
+    for k in range(1, 6):
+        parts = []
+        for part in ("base", "test"):
+            with lzma.open(data_folder() / "ml-100k" / f"u{k}.{part}.xz", "rt") as file:
+                parts.append(read_votes([tuple(map(int, line.split()[:2])) for line in file]))
+        yield parts[0], parts[1]
+
+
+def citations(name: str) -> Votes:
+    """Who cites whom: papers with at least three references as users, the papers they cite as items.
+
+    A line "a b" means that b cites a. Self-citations are kept, as the counts of the paper ask for.
+    """
+    with gzip.open(data_folder() / "citations" / f"{name}.cites.gz", "rt") as file:
+        links = [tuple(line.split()) for line in file]
+    cited_by: dict[str, set[str]] = {}
+    for cited, citing in links:
+        cited_by.setdefault(citing, set()).add(cited)
+    return read_votes([(citing, cited) for cited, citing in links if len(cited_by[citing]) >= 3])
+
+
+def keep(section: str, text: str) -> None:
+    """Print a result and keep it in RESULTS.md under its heading, in place of what stood there."""
+    print(text)
+    content = RESULTS.read_text() if RESULTS.exists() else "# Results\n"
+    block = f"<!-- {section} -->\n{text.strip()}\n<!-- end of {section} -->"
+    pattern = re.compile(rf"<!-- {re.escape(section)} -->.*?<!-- end of {re.escape(section)} -->", re.S)
+    content = pattern.sub(lambda _: block, content) if pattern.search(content) else f"{content.rstrip()}\n\n{block}\n"
+    RESULTS.write_text(content)
+
+
+def markdown(headings: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
