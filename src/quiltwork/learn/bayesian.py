@@ -7,7 +7,8 @@ Papers   Freno, Trentin, Gori (2009), sections 3 and 4.1: parameters, MDL, hill 
          Wenig, Graphical Models Lab: tabu walks with random restarts
 Symbols  m rows, n variables, r[v] states of v, q configurations of the parents
 Path     encode -> knowledge -> deltas -> search -> family counts -> TableCPD -> BayesianNet
-Differs  `restarts`, the default, is ours: the best graph is kept, a handful of its arcs turned or dropped, and the
+Differs  every search but K2 tries the flips that cost nothing after its first climb, which Algorithm 1 does not;
+         `restarts`, the default, is ours: the best graph is kept, a handful of its arcs turned or dropped, and the
          climb taken up from there; it finds better graphs than the climb or the tabu walk in the same time
 """
 

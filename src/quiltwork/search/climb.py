@@ -1,7 +1,8 @@
 """Greedy search over directed acyclic graphs: climbs, tabu walks, perturbed restarts.
 
 `climb` makes the best of all legal additions, drops and flips until none improves the score: Algorithm 1 of
-the hybrid-random-field paper (Freno, Trentin, Gori 2009).
+the hybrid-random-field paper (Freno, Trentin, Gori 2009). `level_flips` then tries each flip that costs nothing, since
+the equivalent graph it leads to has other neighbours, and climbs on where one of them is better.
 
 `tabu` is Algorithm 1 of the Gaussian-tabu report (Wenig): after a climb, `walks` times walk by the best
 move that leads to no graph of the tabu list, even downhill, until the walk beats its start or has taken
@@ -77,6 +78,7 @@ def level_flips(graph: Graph, history: History, phase: str = "climb") -> None:
                 climb(graph, history, phase)
             else:
                 graph.revert()
+    graph.unmark()
 
 
 def restarts(
@@ -99,6 +101,7 @@ def restarts(
         else:
             graph.revert()
         progress("restarting", done, n_restarts or 0)
+    graph.unmark()
     return done
 
 

@@ -158,6 +158,10 @@ class Graph:
         kept = (self._ancestors, self._best, self._gain, self._bound, self._stale)
         self._marked = (self.hash, kept, [array.copy() for array in kept])
 
+    def unmark(self) -> None:
+        """Remember nothing any more."""
+        self._undo = None
+
     def gain_since_mark(self) -> float:
         """Change of the total score since `mark`."""
         assert self._undo is not None
