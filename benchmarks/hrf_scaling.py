@@ -6,7 +6,20 @@
 process of its own, kernels loaded before the clock starts; peak memory is that of the process. Where QUILTWORK_DATA
 names the public data, also one fold of MovieLens and of each citation graph.
 
-Last result (NEVER)
+Last result: 2026-11-16, 2 cores AMD EPYC. One fold of MovieLens is learned in 0.22 s (1 thread 0.28 s), of CiteSeer in
+0.09 s, of Cora in 0.11 s; all MovieLens users are scored in 0.10 s, one user in 0.2 ms.
+
+| variables | dense          | sparse, 1% ones |
+|-----------|----------------|-----------------|
+| 1,000     | 0.27 s         | 0.11 s          |
+| 2,000     | 0.42 s         | 0.25 s          |
+| 5,000     | 1.08 s         | 0.68 s          |
+| 10,000    | 2.7 s, 224 MB  | 1.9 s           |
+| 20,000    |                | 5.9 s           |
+| 50,000    |                | 37 s, 460 MB    |
+
+The local networks cost the same for each variable; what grows beyond is the search for relatives, which looks at every
+pair.
 """
 
 from __future__ import annotations

@@ -6,7 +6,19 @@ One fold of MovieLens 100k (QUILTWORK_DATA), everything in one run: quiltwork's 
 implicit) and EASE in one line of NumPy. Each method runs in a process of its own, once small before the clock starts;
 `+MB` is what its memory grew by at most. Scoring is all users on all items.
 
-Last result (NEVER)
+Last result: 2026-11-16, 2 cores AMD EPYC (other work beside it), fold 1, implicit 0.7.3.
+
+| method             | macro | micro | NDCG@10 | learning | scoring | +MB |
+|--------------------|-------|-------|---------|----------|---------|-----|
+| EASE, one line     | .9288 | .9126 | .560    | 0.32 s   | 0.01 s  | 110 |
+| implicit ALS       | .9363 | .9205 | .551    | 0.12 s   | 0.07 s  |  53 |
+| hybrid field       | .8891 | .8704 | .398    | 0.24 s   | 0.06 s  |  27 |
+| 16 averaged fields | .9184 | .9039 | .536    | 3.1 s    | 0.83 s  |  60 |
+| Gaussian field     | .9288 | .9126 | .560    | 0.13 s   | 0.04 s  |  41 |
+| latent causes      | .9364 | .9207 | .550    | 2.4 s    | 0.36 s  |  18 |
+| stack of both      | .9370 | .9215 | .570    | 12 s     | 1.0 s   |  64 |
+
+implicit learns latent causes 20 times faster than we do: its turns take one conjugate-gradient step each, ours solve.
 """
 
 from __future__ import annotations
