@@ -6,8 +6,8 @@
 process of its own, kernels loaded before the clock starts; peak memory is that of the process. Where QUILTWORK_DATA
 names the public data, also one fold of MovieLens and of each citation graph.
 
-Last result: 2026-11-16, 2 cores AMD EPYC. One fold of MovieLens is learned in 0.22 s (1 thread 0.28 s), of CiteSeer in
-0.09 s, of Cora in 0.11 s; all MovieLens users are scored in 0.10 s, one user in 0.2 ms.
+Last result: 2026-11-16, 2 cores AMD EPYC. One fold of MovieLens is learned in 0.16 s (1 thread 0.27 s), of CiteSeer in
+0.06 s, of Cora in 0.07 s; all MovieLens users are scored in 0.10 s, one user in 0.2 ms.
 
 | variables | dense          | sparse, 1% ones |
 |-----------|----------------|-----------------|
