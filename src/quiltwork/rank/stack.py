@@ -91,8 +91,8 @@ class RankStack(ItemLearner):
     def _learn(self, data: Dataset, watch: Progress) -> list:
         models = []
         for k, member in enumerate(self.members):
-            name, given = read_learner(member)
-            models.append(name(**{"random_state": self._seed, "n_jobs": self.n_jobs, **given}).fit(data).model_)
+            learner, given = read_learner(member)
+            models.append(learner(**{"random_state": self._seed, "n_jobs": self.n_jobs, **given}).fit(data).model_)
             watch("learning members", k + 1, len(self.members))
         return models
 
