@@ -1,0 +1,288 @@
+"""Growing decision trees, one for every target at once.
+
+A tree begins as one leaf. Each leaf is replaced by its best split while that raises the Bayesian score; as the leaves
+of a tree do not touch each other, all leaves of many trees are split together, level by level, and two kernels do
+the work: one counts children, one finds their best splits. A leaf that even a perfect split could not improve
+is never counted.
+
+The gain of a split says when it enters: learning with a greater penalty would have stopped before the splits of
+lower gain. So the trees for every penalty lie inside the trees for the smallest one (`prune`), and the strength of an
+arc is the greatest penalty under which it would still be there (`strengths`).
+
+Paper    Heckerman, Chickering, Meek, Rounthwaite, Kadie (2000), section 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from quiltwork.cpds.tree import LEAF, TreeCPD
+from quiltwork.data.bits import full_plane
+from quiltwork.scores.splits import TOLERANCE, best_splits, is_whole, log_factorials, may_gain
+from quiltwork.search.deltas import Run, run_here
+from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_roots
+
+CHUNK_BYTES = 2**24  # counts of the roots of the trees that are grown together
+LEVEL_BYTES = 2**27  # counts of the leaves that are split together
+MOST_AT_ONCE = 64  # targets
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class GrowthRules:
+    """What may be split, and what for.
+
+    kappa       prior probability of a free parameter
+    binary      splits "in this state or not"
+    complete    splits into all states
+    min_leaf    fewest rows of a leaf; a complete split needs two such leaves
+    """
+
+    kappa: float = 0.01
+    binary: bool = True
+    complete: bool = False
+    min_leaf: float = 1
+
+
+def grow_trees(
+    arrays: LeafArrays,
+    targets: Sequence[int] | np.ndarray,
+    rules: GrowthRules = GrowthRules(),  # noqa: B008
+    allowed: np.ndarray | None = None,
+    run: Run = run_here,
+    progress: Progress | None = None,
+) -> list[TreeCPD]:
+    """One tree for each target, over all other variables; allowed (n_vars, n_vars) bool [target, split] narrows them.
+
+    >>> from quiltwork.data.dataset import Variable, from_codes
+    >>> from quiltwork.stats.leaves import leaf_arrays
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.integers(2, size=200)
+    >>> columns = [rain, rain ^ (rng.random(200) < 0.1), rng.integers(2, size=200)]
+    >>> data = from_codes([Variable(name, (0, 1)) for name in ("rain", "wet", "coin")], columns)
+    >>> [tree.parents for tree in grow_trees(leaf_arrays(data), range(3))]
+    [(1,), (0,), ()]
+    """
+    targets = np.asarray(targets, np.int64)
+    table = log_factorials(arrays.totals[-1], is_whole(arrays.weights), int(arrays.n_states.max(initial=2)))
+    allowed = np.ones((1, len(arrays.n_states)), np.bool_) if allowed is None else allowed
+    out: list[TreeCPD | None] = [None] * len(targets)
+    chunks = _chunks(arrays, targets)
+    done = [0]
+
+    def one(i: int) -> None:
+        which = chunks[i]
+        for k, tree in zip(which, _grow(arrays, targets[which], rules, allowed, table), strict=True):
+            out[k] = tree
+        done[0] += len(which)
+        if progress:
+            progress("growing trees", done[0], len(targets))
+
+    run(one, len(chunks))
+    return [tree for tree in out if tree is not None]
+
+
+def weakest_gains(tree: TreeCPD) -> np.ndarray:
+    """(n_nodes,) the smallest gain on the way from the root to each node, that of its own split included."""
+    out = np.full(len(tree.variable), np.inf)
+    for k in np.flatnonzero(tree.variable != LEAF).tolist():
+        out[k] = min(out[k], tree.gain[k])
+        out[tree.branches[tree.first[k] : tree.end[k]]] = out[k]
+    return out
+
+
+def strengths(tree: TreeCPD) -> dict[int, float]:
+    """For each parent the greatest further penalty on a split under which the tree would still ask about it."""
+    out: dict[int, float] = {}
+    for v, gain in zip(tree.variable.tolist(), weakest_gains(tree).tolist(), strict=True):
+        if v != LEAF:
+            out[v] = max(out.get(v, gain), gain)
+    return out
+
+
+def _chunks(arrays: LeafArrays, targets: np.ndarray) -> list[np.ndarray]:
+    """Positions in targets that are grown together: equally many states, and counts that fit in a cache."""
+    chunks = []
+    n_states = arrays.n_states[targets]
+    for r in np.unique(n_states):
+        which = np.flatnonzero(n_states == r)
+        at_once = int(np.clip(CHUNK_BYTES // (8 * r * len(arrays.totals)), 1, MOST_AT_ONCE))
+        chunks += np.array_split(which, -(-len(which) // at_once))
+    return chunks
+
+
+@dataclass
+class _Level:
+    """The leaves of one depth that may still be split, and the nodes they are."""
+
+    target: np.ndarray
+    node: np.ndarray
+    masks: np.ndarray
+    counts: np.ndarray
+
+
+def _grow(
+    arrays: LeafArrays, targets: np.ndarray, rules: GrowthRules, allowed: np.ndarray, table: np.ndarray
+) -> list[TreeCPD]:
+    """The trees of targets with equally many states."""
+    r = int(arrays.n_states[targets[0]])
+    wood, penalty = _Wood(r), log(rules.kappa)
+    own = root_states(arrays, targets)
+    wood.add(np.arange(len(targets)), own)
+    wanted = np.zeros(len(targets), np.bool_)
+    may_gain(table, own, float(rules.min_leaf), penalty, wanted)
+    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(wanted), r))
+    while waiting:
+        level = waiting.pop()
+        n = len(level.target)
+        gain, variable, state = np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
+        best_splits(
+            table, level.counts, level.target, arrays.n_states, arrays.first_entry, allowed, rules.binary,
+            rules.complete, float(rules.min_leaf), penalty, gain, variable, state,
+        )  # fmt: skip
+        split = np.flatnonzero(gain > TOLERANCE)
+        if not len(split):
+            continue
+        variable, state = variable[split], state[split]
+        widths = np.where(state >= 0, 2, arrays.n_states[variable])
+        first_child = np.concatenate([[0], np.cumsum(widths)])
+        leaf_of = np.repeat(split, widths)
+        own = _children_own(arrays, level.counts, split, variable, state, first_child, r)
+        first_node = wood.split(level.node[split], variable, state, gain[split], first_child)
+        wood.add(wood.tree[level.node[leaf_of]], own)
+        wanted = np.zeros(len(leaf_of), np.bool_)
+        may_gain(table, own, float(rules.min_leaf), penalty, wanted)
+        waiting += _pieces(_next_level(arrays, level, split, variable, state, first_child, wanted, first_node))
+    return wood.trees(targets)
+
+
+def root_states(arrays: LeafArrays, targets: np.ndarray) -> np.ndarray:
+    """Counts (targets, states) of the states of targets that have equally many."""
+    entries = arrays.first_entry[targets][:, None] + np.arange(arrays.n_states[targets[0]] - 1)
+    beyond = arrays.totals[entries]
+    first = np.maximum(arrays.totals[-1] - beyond.sum(axis=1, keepdims=True), 0.0)
+    return np.concatenate([first, beyond], axis=1)
+
+
+def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int) -> _Level:
+    """The roots of the wanted trees."""
+    everyone = full_plane(arrays.n_samples)
+    check_counts_fit(arrays, targets[wanted])
+    counts = np.zeros((len(wanted), r, len(arrays.totals)))
+    count_roots(arrays, targets[wanted], everyone, counts)
+    masks = np.broadcast_to(everyone, (len(wanted), len(everyone)))
+    return _Level(targets[wanted], wanted, np.ascontiguousarray(masks), counts)
+
+
+def _pieces(level: _Level) -> list[_Level]:
+    """The leaves of a level in groups whose counts fit in memory together; each is grown to its end before the next."""
+    n_pieces = max(-(-level.counts.nbytes // LEVEL_BYTES), 1)
+    parts = np.array_split(np.arange(len(level.target)), min(n_pieces, len(level.target)) or 1)
+    rows = [slice(part[0], part[-1] + 1) for part in parts if len(part)]
+    return [_Level(level.target[k], level.node[k], level.masks[k], level.counts[k]) for k in reversed(rows)]
+
+
+def _children_own(
+    arrays: LeafArrays, counts: np.ndarray, split: np.ndarray, variable: np.ndarray, state: np.ndarray,
+    first_child: np.ndarray, r: int,
+) -> np.ndarray:  # fmt: skip
+    """Counts (children, states) of the target's states at each child: the parent's counts hold them already."""
+    out = np.empty((first_child[-1], r))
+    n_states, first_entry = arrays.n_states, arrays.first_entry
+    is_binary = (state >= 1) | ((state == 0) & (n_states[variable] == 2))
+    plain = np.flatnonzero(is_binary)  # one entry tells both sides
+    entry = first_entry[variable[plain]] + np.maximum(state[plain], 1) - 1
+    inside, all_rows = counts[split[plain], :, entry], counts[split[plain], :, -1]
+    flip = state[plain] == 0
+    out[first_child[plain]] = np.where(flip[:, None], all_rows - inside, inside)
+    out[first_child[plain] + 1] = np.where(flip[:, None], inside, all_rows - inside)
+    for k in np.flatnonzero(~is_binary):
+        own = counts[split[k]]
+        entries = own[:, first_entry[variable[k]] : first_entry[variable[k]] + n_states[variable[k]] - 1].T
+        states = np.concatenate([[own[:, -1] - entries.sum(axis=0)], entries])
+        at = first_child[k]
+        if state[k] < 0:
+            out[at : at + len(states)] = states
+        else:
+            out[at], out[at + 1] = states[state[k]], own[:, -1] - states[state[k]]
+    out[:, 0] -= out[:, 1:].sum(axis=1)
+    return np.maximum(out, 0.0)  # weights that are no whole numbers leave rests in subtraction
+
+
+def _next_level(
+    arrays: LeafArrays, level: _Level, split: np.ndarray, variable: np.ndarray, state: np.ndarray,
+    first_child: np.ndarray, wanted: np.ndarray, first_node: int,
+) -> _Level:  # fmt: skip
+    chosen = np.flatnonzero(wanted)
+    slot = np.full(len(wanted), -1, np.int64)
+    slot[chosen] = np.arange(len(chosen))
+    masks = np.empty((len(chosen), level.masks.shape[1]), np.uint64)
+    counts = np.empty((len(chosen), *level.counts.shape[1:]))
+    target = level.target[split]
+    count_children(
+        arrays, target, level.masks[split], level.counts[split], variable, state, first_child, slot, masks, counts
+    )
+    leaf_of = np.repeat(np.arange(len(split)), np.diff(first_child))
+    return _Level(target[leaf_of[chosen]], first_node + chosen, masks, counts)
+
+
+class _Wood:
+    """The nodes of several trees while they grow, parents before children."""
+
+    def __init__(self, r: int):
+        self.tree = np.empty(0, np.int64)
+        self._own = np.empty((0, r))
+        self._splits: list[tuple[np.ndarray, ...]] = []  # node, variable, state, gain, first child, number of them
+
+    def add(self, tree: np.ndarray, own: np.ndarray) -> None:
+        self.tree = np.concatenate([self.tree, tree])
+        self._own = np.concatenate([self._own, own])
+
+    def split(
+        self, node: np.ndarray, variable: np.ndarray, state: np.ndarray, gain: np.ndarray, first_child: np.ndarray
+    ) -> int:
+        """Note splits; their children are added next. Returns the number of the first child."""
+        begin = len(self.tree)
+        self._splits.append((node, variable, state, gain, begin + first_child[:-1], np.diff(first_child)))
+        return begin
+
+    def trees(self, targets: np.ndarray) -> list[TreeCPD]:
+        n = len(self.tree)
+        variable, state = np.full(n, LEAF, np.int64), np.full(n, -1, np.int64)
+        gain, child, width = np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64)
+        for node, v, s, g, first, k in self._splits:
+            variable[node], state[node], gain[node], child[node], width[node] = v, s, g, first, k
+        order = np.argsort(self.tree, kind="stable")  # by tree, and in each as they came
+        begin = np.searchsorted(self.tree[order], np.arange(len(targets) + 1))
+        within = np.empty(n, np.int64)
+        within[order] = np.arange(n) - begin[self.tree[order]]
+        out = []
+        for t, target in enumerate(targets.tolist()):
+            nodes = order[begin[t] : begin[t + 1]]
+            out.append(_tree(target, nodes, within, variable, state, gain, child, width, self._own))
+        return out
+
+
+def _tree(
+    target: int, nodes: np.ndarray, within: np.ndarray, variable: np.ndarray, state: np.ndarray, gain: np.ndarray,
+    child: np.ndarray, width: np.ndarray, own: np.ndarray,
+) -> TreeCPD:  # fmt: skip
+    """The tree made of these nodes; the uniform prior adds one row to each state at a leaf."""
+    is_split = variable[nodes] != LEAF
+    widths = width[nodes]
+    ends = np.cumsum(widths)
+    first = np.where(is_split, ends - widths, np.cumsum(~is_split) - 1)
+    splits = nodes[is_split]
+    step = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends[is_split] - widths[is_split], widths[is_split])
+    children = np.repeat(child[splits], widths[is_split]) + step
+    counts = own[nodes[~is_split]]
+    probs = (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + counts.shape[1])
+    return TreeCPD(
+        child=target, variable=variable[nodes], state=state[nodes], first=first, branches=within[children],
+        flow=own[children].sum(axis=1), gain=gain[nodes], probs=probs, counts=counts,
+    )  # fmt: skip
