@@ -84,6 +84,8 @@ def columns_of(X: Any, max_states: int | None = None) -> Columns:
         return X
     if isinstance(X, Dataset):
         return _from_dataset(X)
+    if hasattr(type(X), "as_columns"):  # `Numbers`, which are made of columns
+        return X.as_columns()
     if isinstance(X, np.ndarray):
         return from_array(X, None, max_states)
     if hasattr(X, "tocsr"):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -32,20 +33,25 @@ NO_CODE = np.iinfo(np.uint16).max  # what `states` shows for a missing value
 class Variable:
     """A name and the states it can take, in the order of their codes.
 
+    A variable that was cut into bins keeps their edges, and one that takes numbers as they are has no states.
+
     >>> smoker = Variable("smoker", ("no", "yes"))
     >>> smoker.index("yes")
+    1
+    >>> Variable("pH", ("(-inf, 3.1]", "(3.1, inf)"), edges=(3.1,)).index(3.3)
     1
     """
 
     name: str
     states: tuple[State, ...]
+    edges: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def n_states(self) -> int:
         return len(self.states)
 
     def index(self, state: object) -> int:
-        """The code of a state; text stands for the state that prints like it."""
+        """The code of a state; text stands for the state that prints like it, a number for the bin that it is in."""
         if hasattr(state, "item"):
             state = state.item()
         for code, known in enumerate(self.states):
@@ -55,7 +61,18 @@ class Variable:
             for code, known in enumerate(self.states):
                 if str(known) == state:
                     return code
+        if self.edges and (number := _as_number(state)) is not None:
+            return bisect_left(self.edges, number)
         raise UnknownStateError.of(state, self.name, self.states)
+
+
+def _as_number(state: Any) -> float | None:
+    """The finite number that a state is or spells, or None."""
+    try:
+        number = float(state)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def position(name: object, variables: Sequence[Variable]) -> int:

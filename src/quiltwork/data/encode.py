@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from quiltwork.data.bins import SAYS, choose_edges, cut_columns, is_cut
 from quiltwork.data.blocks import Block, Labels, SparseBlock
 from quiltwork.data.columns import Columns, columns_of
 from quiltwork.data.dataset import NO_CODE, Dataset, Variable, empty, write_column
 from quiltwork.data.labels import MAX_STATES, check_states, spellings
 from quiltwork.data.survey import Survey, pieces, survey_columns
 from quiltwork.errors import DataError, DataWarning, SchemaMismatchError, UnknownStateError
-from quiltwork.params import Choice, Integer, Param
+from quiltwork.params import Choice, Integer, Nothing, Param, Thing
 
 MISSING = "missing"  # the label of the state that missing="state" adds
 
@@ -29,9 +30,11 @@ PARAMETERS = (
     Param("missing", "error", (Choice(("error", "drop", "state")),), "a missing value: error, dropped row or state"),
     Param("unseen", "missing", (Choice(("missing", "error")),), "a state first met after learning: missing or error"),
     Param("max_states", 1000, (Integer(1, MAX_STATES),), "most states of a column"),
+    Param("discretise", None, (Nothing(), Thing(SAYS)), "how columns of numbers are cut into bins"),
 )
 
 _BINARY = ((0, 1), (False, True))
+_MEASURED = 50  # a column with more distinct numbers with decimals is a measurement, it seems
 _SPARSE = 0.05  # share of ones below which a binary table also keeps them by row
 
 
@@ -54,10 +57,21 @@ class Encoder:
     unseen: str = "missing"
 
     @classmethod
-    def fit(cls, X: Any, missing: str = "error", unseen: str = "missing", max_states: int = 1000) -> Encoder:
-        """The variables of a table: NumPy, SciPy sparse, pandas, polars, Arrow, a dict of columns or a list of rows."""
+    def fit(
+        cls,
+        X: Any,
+        missing: str = "error",
+        unseen: str = "missing",
+        max_states: int = 1000,
+        discretise: Any = None,
+    ) -> Encoder:
+        """The variables of a table: NumPy, SciPy sparse, pandas, polars, Arrow, a dict of columns or a list of rows.
+
+        discretise  cuts columns of numbers into bins: 5 cuts every column with more than 5 distinct numbers at its
+                    quantiles; {"alcohol": 4, "pH": [3.1, 3.3]} cuts these two, the second at the edges given
+        """
         _check_parameters(missing, unseen, max_states)
-        return _fit(X, None, missing, unseen, max_states)[0]
+        return _fit(X, None, missing, unseen, max_states, discretise)[0]
 
     def encode(self, X: Any, weights: Any = None) -> Dataset:
         """The rows of X as a Dataset of these variables, matched by name (or by position without names).
@@ -69,13 +83,20 @@ class Encoder:
             weights = X.weights if weights is None else weights
             if X.variables == self.variables and (X.missing is None or self.missing != "state"):
                 return X if weights is X.weights else replace(X, weights=check_weights(weights, X.n_samples))
-        columns = _match(self.variables, columns_of(X))
+        columns = match_columns(self.variables, columns_of(X))
+        columns = cut_columns(columns, {v.name: v.edges for v in self.variables if v.edges})
         weights = check_weights(weights, columns.n_samples)
         return _pack(self, survey_columns(columns, len(self.variables)), weights)
 
 
 def fit_encode(
-    X: Any, weights: Any = None, *, missing: str = "error", unseen: str = "missing", max_states: int = 1000
+    X: Any,
+    weights: Any = None,
+    *,
+    missing: str = "error",
+    unseen: str = "missing",
+    max_states: int = 1000,
+    discretise: Any = None,
 ) -> tuple[Encoder, Dataset]:
     """Fit an Encoder and encode the same table, reading it once; with missing="drop", without its incomplete rows.
 
@@ -86,12 +107,13 @@ def fit_encode(
     _check_parameters(missing, unseen, max_states)
     if isinstance(X, Dataset):
         weights = X.weights if weights is None else weights
-        if X.missing is None and X.n_samples and X.n_vars:  # already what it would become
+        whole = X.missing is None and X.n_samples and X.n_vars
+        if whole and is_cut(X.variables, discretise):  # already what it would become
             for variable in X.variables:
                 check_states(variable.name, len(variable.states), max_states)
             encoder = Encoder(X.variables, missing, unseen)
             return encoder, encoder.encode(X, weights)
-    encoder, survey, weights = _fit(X, weights, missing, unseen, max_states)
+    encoder, survey, weights = _fit(X, weights, missing, unseen, max_states, discretise)
     return encoder, _pack(encoder, survey, weights)
 
 
@@ -125,9 +147,13 @@ def _check_parameters(missing: str, unseen: str, max_states: int) -> None:
         param.check("Encoder", value)
 
 
-def _fit(X: Any, weights: Any, missing: str, unseen: str, max_states: int) -> tuple[Encoder, Survey, np.ndarray | None]:
+def _fit(
+    X: Any, weights: Any, missing: str, unseen: str, max_states: int, discretise: Any
+) -> tuple[Encoder, Survey, np.ndarray | None]:
     columns = columns_of(X, max_states)
     weights = check_weights(weights, columns.n_samples)
+    edges = choose_edges(columns, discretise, weights)
+    columns = cut_columns(columns, edges)
     survey = survey_columns(columns, len(columns.names), max_states)
     if missing == "drop" and survey.absent.any():
         keep = ~survey.incomplete_rows()
@@ -136,7 +162,10 @@ def _fit(X: Any, weights: Any, missing: str, unseen: str, max_states: int) -> tu
         columns = columns.rows(keep)
         weights = None if weights is None else check_weights(weights[keep], columns.n_samples)
         survey = survey_columns(columns, len(columns.names), max_states)
-    encoder = Encoder(_variables(survey, missing, max_states), missing, unseen)
+    variables = _variables(survey, missing, max_states)
+    if edges:
+        variables = tuple(replace(v, edges=edges.get(v.name, ())) for v in variables)
+    encoder = Encoder(variables, missing, unseen)
     _warn_of_identifiers(encoder.variables, columns.n_samples)
     return encoder, survey, weights
 
@@ -182,14 +211,24 @@ def _warn_of_identifiers(variables: Sequence[Variable], n_samples: int) -> None:
     if many and n_samples >= 100:  # in fewer rows it may be chance
         _warn(
             f"There are more distinct values than half of the {n_samples} rows in {_some(many)}: an identifier or a "
-            "measurement, it seems; leave it out or bin it."
+            "measurement, it seems; leave it out, or cut it into bins with discretise=5."
         )
+    measured = [v.name for v in variables if v.name not in many and len(v.states) > _MEASURED and _has_decimals(v)]
+    if measured:
+        _warn(
+            f"There are more than {_MEASURED} distinct numbers with decimals in {_some(measured)}: a measurement, it "
+            "seems; discretise=5 cuts it into bins, and GaussianNetwork takes numbers as they are."
+        )
+
+
+def _has_decimals(variable: Variable) -> bool:
+    return any(isinstance(state, float) and not state.is_integer() for state in variable.states)
 
 
 # Encoding: labels looked up among the states, codes written as bits
 
 
-def _match(variables: Sequence[Variable], columns: Columns) -> Columns:
+def match_columns(variables: Sequence[Variable], columns: Columns) -> Columns:
     """The columns that are variables, at the variables' positions."""
     names = tuple(variable.name for variable in variables)
     if not columns.named:

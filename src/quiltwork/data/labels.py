@@ -84,10 +84,10 @@ def code_numbers(name: str, values: np.ndarray, limit: int | None = None) -> Cod
         )
     if limit is not None and len(values) > HEAD:
         head = values[:HEAD][~absent[:HEAD]]
-        check_states(name, len(np.unique(head)), limit, at_least=True)
+        check_states(name, len(np.unique(head)), limit, at_least=True, numbers=True)
     found = np.unique(values[~absent])
     if limit is not None:
-        check_states(name, len(found), limit)
+        check_states(name, len(found), limit, numbers=True)
     codes = np.searchsorted(found, values).astype(np.int32)
     codes[absent] = -1
     if values.dtype.kind == "f":
@@ -137,12 +137,13 @@ def all_whole(values: np.ndarray) -> bool:
     return bool((values == np.floor(values)).all() and (np.abs(values) < _WHOLE).all())
 
 
-def check_states(name: str, n_states: int, limit: int, at_least: bool = False) -> None:
+def check_states(name: str, n_states: int, limit: int, at_least: bool = False, numbers: bool = False) -> None:
     """Refuse a column with more distinct values than states allowed."""
     if n_states > limit:
         raise DataError(
             f"Column {name!r} has {'at least ' if at_least else ''}{n_states:,} distinct values, and max_states is "
-            f"{limit:,}: leave the column out, bin it, or raise max_states (at most {MAX_STATES:,})."
+            f"{limit:,}: leave the column out, bin it{' with discretise=5' if numbers else ''}, or "
+            f"raise max_states (at most {MAX_STATES:,})."
         )
 
 

@@ -3,6 +3,7 @@
     .csv .tsv                     text with a header, also as .gz; a .csv may separate by ';'
     .parquet .arrow .feather      columns with types
     .npz .npy                     a matrix, dense or SciPy sparse, or a bit-packed set with train, valid and test
+    .data                         rows of whole numbers, as the Libra toolkit has them
 
 polars does the reading, but what it lets pass is checked here first, so that a file means the same whatever
 version reads it: every row has as many fields as the header, quotes are closed, names are unique, bytes
@@ -31,6 +32,7 @@ import numpy as np
 
 from quiltwork.data.columns import Columns, check_names, from_array, from_sparse
 from quiltwork.data.dataset import physical_memory
+from quiltwork.data.libra import read_libra_data
 from quiltwork.errors import DataError, MissingDependencyError, ResourceLimitError
 
 _PIECE = 1 << 24  # bytes inflated or decoded at a time
@@ -301,4 +303,5 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".feather": partial(_read_columns, kind="Arrow"),
     ".npz": _read_npz,
     ".npy": _read_npy,
+    ".data": lambda path, split: read_libra_data(path),
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from quiltwork.data.bins import interval_names
 from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
 from quiltwork.data.labels import MAX_STATES
@@ -21,6 +22,7 @@ class Described(Struct):
     states: list[list[bool | int | float | str]]
     missing: Annotated[str, Meta(pattern="^(error|drop|state)$")]
     unseen: Annotated[str, Meta(pattern="^(missing|error)$")]
+    edges: list[list[float]] | UnsetType = UNSET  # of bins, by variable, where some are cut into bins
 
 
 def describe(encoder: Encoder) -> dict:
@@ -34,6 +36,7 @@ def describe(encoder: Encoder) -> dict:
         "states": [list(variable.states) for variable in encoder.variables],
         "missing": encoder.missing,
         "unseen": encoder.unseen,
+        "edges": [list(v.edges) for v in encoder.variables] if any(v.edges for v in encoder.variables) else UNSET,
     }
 
 
@@ -47,7 +50,13 @@ def encoder_of(described: Described) -> Encoder:
     for name, own in zip(names, states, strict=True):
         if not 1 <= len(own) <= MAX_STATES or len({(isinstance(state, str), state) for state in own}) != len(own):
             raise ValueError(f"variable {name!r} must have from 1 to {MAX_STATES} states, each of them once.")
-    variables = tuple(Variable(name, tuple(own)) for name, own in zip(names, states, strict=True))
+    edges = [[] for _ in names] if described.edges is UNSET else described.edges
+    if len(edges) != len(names):
+        raise ValueError(f"there are {len(names)} names and {len(edges)} lists of edges.")
+    for name, own, cuts in zip(names, states, edges, strict=True):
+        if cuts and (sorted(set(cuts)) != cuts or own[: len(cuts) + 1] != list(interval_names(cuts))):
+            raise ValueError(f"the edges of {name!r} must ascend, and name its states.")
+    variables = tuple(map(Variable, names, map(tuple, states), map(tuple, edges)))
     return Encoder(variables, missing=described.missing, unseen=described.unseen)
 
 

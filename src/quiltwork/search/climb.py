@@ -49,6 +49,11 @@ class History:
         self.scores.append(score)
         self.phases.append(phase)
 
+    def forget(self) -> None:
+        """Begin again: what was noted belonged to a trial."""
+        self.scores.clear()
+        self.phases.clear()
+
 
 def climb(graph: Graph, history: History, phase: str = "climb", progress: Progress = silent) -> None:
     """Make the best move until none improves the score."""
@@ -82,14 +87,20 @@ def level_flips(graph: Graph, history: History, phase: str = "climb") -> None:
 
 
 def restarts(
-    graph: Graph, history: History, n_restarts: int | None, budget: float | None, seed: int, progress: Progress = silent
+    graph: Graph,
+    history: History,
+    n_restarts: int | None,
+    budget: float | None,
+    seed: int,
+    progress: Progress = silent,
+    most_perturbed: int = MOST_PERTURBED,
 ) -> int:
     """Perturb the best graph and climb again, `n_restarts` times or for `budget` seconds; returns how many."""
     began = time.monotonic()
     done = 0
     while not _is_over(done, n_restarts, began, budget):
         graph.mark()
-        touched = _perturb(graph, stream(seed, done))
+        touched = _perturb(graph, stream(seed, done), most_perturbed)
         done += 1
         if not touched:
             break
@@ -122,7 +133,8 @@ def tabu(
     rounds = n_restarts + 1
     for round_ in range(rounds):
         if round_ > 0:
-            _random_moves(graph, history, restart_steps, stream(seed, round_))
+            if not _random_moves(graph, history, restart_steps, stream(seed, round_)):
+                break
             climb(graph, history, "climb")
         for walk in range(walks):
             _walk(graph, history, walk_steps, tabu_length)
@@ -151,13 +163,13 @@ def _walk(graph: Graph, history: History, steps: int, tabu_length: int) -> None:
             return
 
 
-def _perturb(graph: Graph, rng: np.random.Generator) -> list[int]:
+def _perturb(graph: Graph, rng: np.random.Generator, most: int) -> list[int]:
     """Flip or drop a handful of arcs that lie together, where that is legal; returns the children touched.
 
     What holds a graph in a local optimum is a few arcs of one place that would have to change at once.
     """
     arcs = graph.arcs()
-    n_moves = int(rng.integers(FEWEST_PERTURBED, MOST_PERTURBED + 1))
+    n_moves = int(rng.integers(FEWEST_PERTURBED, most + 1))
     touched: set[int] = set()
     for k in rng.permutation(_arcs_together(arcs, n_moves, graph.n_vars, rng))[:n_moves]:
         parent, child = map(int, arcs[k])
@@ -184,8 +196,8 @@ def _arcs_together(arcs: np.ndarray, at_least: int, n_vars: int, rng: np.random.
         near[arcs[found]] = True
 
 
-def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Generator) -> None:
-    """Make moves drawn evenly from all legal ones: arcs are drawn until one can be moved."""
+def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Generator) -> bool:
+    """Make moves drawn evenly from all legal ones: arcs are drawn until one can be moved; False if none can."""
     for _ in range(steps):
         for _ in range(_TRIES):
             parent, child, which = rng.integers([graph.n_vars, graph.n_vars, 2]).tolist()
@@ -198,6 +210,9 @@ def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Gen
                 graph.rescore(graph.change(move))
                 history.note(graph.total, "random")
                 break
+        else:
+            return False
+    return True
 
 
 def _is_over(done: int, n_restarts: int | None, began: float, budget: float | None) -> bool:
