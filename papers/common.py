@@ -6,12 +6,19 @@ import gzip
 import lzma
 import os
 import re
+import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from quiltwork.data.votes import Votes, read_votes
 
+DEBD = (
+    "nltcs", "msnbc", "kdd", "plants", "baudio", "jester", "bnetflix", "msweb", "book", "tmovie", "cwebkb", "cr52",
+    "c20ng",
+)  # fmt: skip
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
@@ -44,6 +51,19 @@ def citations(name: str) -> Votes:
     for cited, citing in links:
         cited_by.setdefault(citing, set()).add(cited)
     return read_votes([(citing, cited) for cited, citing in links if len(cited_by[citing]) >= 3])
+
+
+def debd(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One of the 13 binary sets of density estimation: training, validation and test rows, 0 or 1."""
+    stored = np.load(data_folder() / "debd" / f"{name}.npz")
+    n_vars = int(stored["n_vars"])
+    train, valid, test = (np.unpackbits(stored[part], axis=1)[:, :n_vars] for part in ("train", "valid", "test"))
+    return train, valid, test
+
+
+def peak_mb() -> float:
+    """The most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def keep(section: str, text: str) -> None:

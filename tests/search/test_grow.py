@@ -5,8 +5,11 @@ from hypothesis import strategies as st
 
 from naive import decision_trees as naive
 from quiltwork.data.collapse import collapse
+from quiltwork.errors import ResourceLimitError
+from quiltwork.search import grow
 from quiltwork.search.grow import GrowthRules, grow_trees, strengths, weakest_gains
 from quiltwork.search.merge import grow_apart
+from quiltwork.stats import leaves
 from quiltwork.stats.leaves import leaf_arrays
 from tables import dataset, random_table, tables
 
@@ -116,3 +119,29 @@ def test_a_variable_with_thousands_of_states_can_be_split_on():
     data = dataset([many.astype(np.uint16), binary], [5000, 2])
     trees = grow_trees(leaf_arrays(data), range(2), GrowthRules(0.01, complete=True))
     assert trees[1].n_leaves >= 1 and len(trees) == 2
+
+
+@pytest.mark.parametrize("splits", [(True, False), (False, True)])
+def test_a_level_may_be_grown_in_pieces(monkeypatch, splits):
+    """Counts that do not fit in memory together: the nodes come in another order, the trees are the same."""
+    arrays = leaf_arrays(dataset(random_table(5, 500, [2, 3, 2, 4, 2]), [2, 3, 2, 4, 2]))
+    together = grow_trees(arrays, range(5), GrowthRules(1.0, *splits))
+    monkeypatch.setattr(grow, "LEVEL_BYTES", 1)
+    apart = grow_trees(arrays, range(5), GrowthRules(1.0, *splits))
+    assert max(tree.n_leaves for tree in apart) > 4
+    for one, other in zip(together, apart, strict=True):
+        assert nested(one) == nested(other)
+        assert (other.branches > np.repeat(np.flatnonzero(other.variable >= 0), widths(other))).all()
+
+
+def widths(tree):
+    splits = tree.variable >= 0
+    return (tree.end - tree.first)[splits]
+
+
+def test_counts_that_cannot_be_held_are_refused(monkeypatch):
+    arrays = leaf_arrays(dataset(random_table(5, 500, [2, 300]), [2, 300]))
+    monkeypatch.setattr(leaves, "MAX_COUNT_BYTES", 10**5)
+    with pytest.raises(ResourceLimitError, match="up to 300 states would take"):
+        grow_trees(arrays, range(2), GrowthRules(1.0))
+    assert len(grow_trees(arrays, range(2), GrowthRules(0.001))) == 2  # no split can pay, so nothing is counted

@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import decision_trees as naive
+from quiltwork.cpds.tree import TreeCPD
 from quiltwork.search.grow import GrowthRules, grow_trees, weakest_gains
-from quiltwork.search.prune import Belief, averaged, choose, limited, pruned
+from quiltwork.search.prune import Belief, averaged, choose, choose_kappa, limited, pruned
 from quiltwork.stats.leaves import leaf_arrays
 from tables import dataset, random_table
 
@@ -83,3 +84,60 @@ def test_held_out_rows_choose_what_predicts_them_best():
         for shrinkage in (0.0, 8.0):
             for least_gain in (0.0, 1.0, 4.0):
                 assert best >= likelihood(Belief(kappa, shrinkage, least_gain)) - 1e-6
+
+
+def crossing(gains, counts):
+    """Two levels of splits with these gains: the root's, and those of its two children."""
+    return TreeCPD(
+        child=2, variable=np.array([0, 1, 1, -1, -1, -1, -1]), state=np.array([1, 1, 1, -1, -1, -1, -1]),
+        first=np.array([0, 2, 4, 0, 1, 2, 3]), branches=np.arange(1, 7), flow=np.ones(6),
+        gain=np.array([*gains, 0, 0, 0, 0.0]), probs=np.full((4, 2), 0.5), counts=np.array(counts, float),
+    )  # fmt: skip
+
+
+def test_splits_of_equal_weakest_gain_stay_or_go_together():
+    """A child that gains more than its parent goes only with it, so no cut may fall between the two."""
+    tree = crossing([2.0, 5.0, 9.0], [[40, 10], [10, 40], [25, 25], [25, 25]])
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (400, 3)).astype(np.uint16)
+    codes[:, 2] = (codes[:, 0] == 1) & (codes[:, 1] == 0)
+    belief = choose([tree], codes)
+    rows = np.arange(400)
+    likelihood = {
+        gain: averaged(tree, Belief(belief.kappa, belief.shrinkage, gain)).log_probs(codes)[rows, codes[:, 2]].sum()
+        for gain in (0.0, 2.5)
+    }
+    found = averaged(tree, belief).log_probs(codes)[rows, codes[:, 2]].sum()
+    assert found == pytest.approx(max(likelihood.values()))
+
+
+def test_leaves_enter_one_by_one_by_their_own_gain():
+    """Behind the root both splits wait; the one that gains more comes first, though neither is weaker than the root."""
+    small = limited(crossing([2.0, 5.0, 9.0], np.ones((4, 2))), 3)
+    assert small.gain.max() == 9.0 and 5.0 not in small.gain and small.n_leaves == 3
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6))
+def test_the_kappa_for_leaves_alone_is_that_of_the_likeliest_trees(seed):
+    n_states = [2, 3, 2, 2]
+    columns = random_table(seed, 600, n_states)
+    train, held_out = (dataset([c[part] for c in columns], n_states) for part in (slice(0, 400), slice(400, 600)))
+    arrays, codes = leaf_arrays(train), held_out.states()
+
+    def likelihood(kappa):
+        cpds = grow_trees(arrays, range(4), GrowthRules(kappa))
+        return sum(cpd.log_probs(codes)[np.arange(200), codes[:, v]].sum() for v, cpd in enumerate(cpds))
+
+    chosen = choose_kappa(grow_trees(arrays, range(4), GrowthRules(1.0)), codes)
+    for kappa in (1.0, 0.5, 0.1, 0.01, 1e-4, 1e-8):
+        assert likelihood(chosen) >= likelihood(kappa) - 1e-6
+
+
+def test_rows_that_are_chosen_by_have_weights():
+    trees = some_trees(3, 400, 1.0)
+    codes = dataset(random_table(9, 100, [2, 3, 2, 2]), [2, 3, 2, 2]).states()
+    times = np.random.default_rng(0).integers(1, 4, 100)
+    one, other = choose(trees, codes, times.astype(float)), choose(trees, np.repeat(codes, times, axis=0))
+    assert (one.kappa, one.shrinkage) == (other.kappa, other.shrinkage)
+    assert one.least_gain == pytest.approx(other.least_gain)

@@ -20,11 +20,13 @@ class TableCPD:
     child    column of the child
     parents  columns of the parents, ascending
     probs    (n_configs, states of the child); configurations count up with the last parent fastest
+    weights  (n_configs,) how often each configuration occurs, smoothed as the table is; None where nobody asks
     """
 
     child: int
     parents: tuple[int, ...]
     probs: np.ndarray
+    weights: np.ndarray | None = None
 
     kind = "table"
 
@@ -32,6 +34,15 @@ class TableCPD:
     def n_parameters(self) -> int:
         """Free parameters."""
         return self.probs.shape[0] * (self.probs.shape[1] - 1)
+
+    def log_tables(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """The parts of log P that are tables over parents: the table itself."""
+        logs = np.log(self.probs, out=np.full(self.probs.shape, -np.inf), where=self.probs > 0)
+        return [(self.parents, logs)]
+
+    def decision_graphs(self) -> list[tuple[np.ndarray, ...]]:
+        """The parts of log P that are walks: none."""
+        return []
 
     @classmethod
     def of_families(

@@ -122,13 +122,17 @@ class TreeCPD:
         _add_leaves(self.variable, self.state, self.first, self.end, self.branches, self.flow, self.probs, codes, out)
         return np.log(out, out=np.full(out.shape, -np.inf), where=out > 0)
 
+    def n_entries(self, n_states: np.ndarray) -> float:
+        """Numbers in the table that `to_table` makes."""
+        sizes = [int(n_states[p]) for p in self.parents]
+        return float(min(math.prod(sizes) * self.probs.shape[1], 10**300))
+
     def to_table(self, n_states: np.ndarray, max_entries: int = MAX_ENTRIES) -> TableCPD:
         """The same distribution as a table over all configurations of the parents."""
         sizes = [int(n_states[p]) for p in self.parents]
-        n_entries = math.prod(sizes) * self.probs.shape[1]
-        if n_entries > max_entries:
+        if (n_entries := self.n_entries(n_states)) > max_entries:
             raise ResourceLimitError(
-                f"A {self.kind} over {len(sizes)} parents would be a table with {float(n_entries):.3g} entries, past "
+                f"A {self.kind} over {len(sizes)} parents would be a table with {n_entries:.3g} entries, past "
                 f"the limit of {max_entries:,}; ask with method='gibbs', or learn with max_parents."
             )
         codes = np.indices(sizes, np.uint16).reshape(len(sizes), math.prod(sizes)).T  # columns are the parents alone

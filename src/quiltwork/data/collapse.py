@@ -44,7 +44,7 @@ def equal_rows(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row_keys(data: Dataset) -> np.ndarray:
-    """Two sums for each row, (2, rows): what rows are compared by, and an order of them that is not that of the table."""
+    """Two sums for each row, (2, rows): what rows are compared by, and an order that is not that of the table."""
     keys = np.zeros((2, data.n_samples), np.uint64)
     rng = np.random.Generator(np.random.Philox(key=20_260_101))
     missing = np.empty((0, 0), np.uint64) if data.missing is None else data.missing

@@ -6,8 +6,10 @@ table read at the states of some other variables:
     log P(v = s | rest) = sum over factors f of log_values[entry[f] + own_stride[f] * s + sum of stride * state] - log Z
 
 A Bayesian network gives v its own CPD and those of its children; a hybrid field does so inside v's local network; a
-dependency network gives it its own CPD alone, and a Markov network its features, those over the same variables in one
-table. The logits of whole tables and the Gibbs sampler read nothing else.
+dependency network gives it its own CPD alone. The logits of whole tables and the Gibbs sampler read nothing else. (The
+features of a Markov network are not made into tables: see `markov` and `walk`.)
+
+A factor may also be a decision tree or graph (see `cpds.tree`): then its value is found by a walk from its root.
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ import numpy as np
 from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
-from quiltwork.errors import ResourceLimitError
+from quiltwork.infer.markov_tree import directed
 from quiltwork.infer.question import implementation, once_per_model
 from quiltwork.infer.tables import compiled
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.dependency import DependencyNet
 from quiltwork.models.hybrid import HybridField
-from quiltwork.models.markov import MarkovNet
+from quiltwork.models.markov_tree import DiscreteTree
 
-MAX_ENTRIES = 2**26  # of all tables of a Markov network: half a gigabyte
+_NONE = np.empty(0, np.int64)
 
 
 class Conditionals(NamedTuple):
@@ -41,7 +43,11 @@ class Conditionals(NamedTuple):
     first_term    (n_factors + 1,) the other variables of the factor
     variable      (n_terms,) which they are
     stride        (n_terms,) entries between two of their states
-    log_values    (n_entries,) all tables, -inf for what cannot happen
+    log_values    (n_entries,) all tables and leaves, -inf for what cannot happen
+    root          (n_factors,) the root of a factor that is a decision graph, -1 for a table; `entry` of a graph is the
+                  column of its child, or -1 where that is v itself
+    node_variable, node_state, node_first, node_branches
+                  all nodes as in `cpds.tree`; branches are nodes, and the first of a leaf is its place in log_values
     """
 
     n_states: np.ndarray
@@ -53,6 +59,17 @@ class Conditionals(NamedTuple):
     variable: np.ndarray
     stride: np.ndarray
     log_values: np.ndarray
+    root: np.ndarray
+    node_variable: np.ndarray
+    node_state: np.ndarray
+    node_first: np.ndarray
+    node_branches: np.ndarray
+
+    @classmethod
+    def of_tables(cls, **tables: np.ndarray) -> Conditionals:
+        """Without decision graphs."""
+        none = np.empty(0, np.int64)
+        return cls(**tables, root=np.full(len(tables["entry"]), -1), **dict.fromkeys(cls._fields[-4:], none))
 
 
 @once_per_model
@@ -89,7 +106,7 @@ def from_families(
     stride = np.zeros(n_terms.sum(), np.int64)
     first_term = _starts(n_terms)
     _find_strides(n_states, owner, child, first_parent, parents, first_term, own_stride, variable, stride)
-    return Conditionals(
+    return Conditionals.of_tables(
         n_states=n_states,
         first_state=_starts(n_states),
         first_factor=np.searchsorted(owner, np.arange(len(n_states) + 1)),
@@ -103,6 +120,8 @@ def from_families(
 
 
 def _of_bayesian(model: BayesianNet) -> Conditionals:
+    if not model.is_tabular:
+        return from_cpds(model, children_too=True)
     tables = compiled(model).tables
     n_vars = len(tables.n_states)
     child_of_arc = np.repeat(np.arange(n_vars), np.diff(tables.first_parent))
@@ -114,6 +133,10 @@ def _of_bayesian(model: BayesianNet) -> Conditionals:
     return from_families(
         tables.n_states, owner, family, first_parent, parents, tables.first_entry[family], tables.probs
     )
+
+
+def _of_tree(model: DiscreteTree) -> Conditionals:
+    return _of_bayesian(directed(model))
 
 
 def _of_field(model: HybridField) -> Conditionals:
@@ -130,65 +153,68 @@ def _of_field(model: HybridField) -> Conditionals:
 
 
 def _of_dependency(model: DependencyNet) -> Conditionals:
-    n_states = np.array([v.n_states for v in model.variables], np.int64)
-    everyone = np.arange(len(n_states))
-    structure = model.structure
-    starts = _starts(np.array([cpd.probs.size for cpd in model.cpds], np.int64))
-    tables = np.concatenate([np.empty(0), *(cpd.probs.ravel() for cpd in model.cpds)])
-    return from_families(n_states, everyone, everyone, structure.indptr, structure.indices, starts[:-1], tables)
+    return from_cpds(model, children_too=False)
 
 
-def _of_markov(model: MarkovNet) -> Conditionals:
-    """One factor per variable and scope: the weights of the features over that scope, added up in a table."""
+def from_cpds(model: BayesianNet | DependencyNet, children_too: bool) -> Conditionals:
+    """Lay out CPDs of any kind: the tables and the decision graphs that each adds up to its log P.
+
+    The CPD of a child also speaks of its parents where it is a factor of one joint distribution (`children_too`).
+    """
     n_states = np.array([v.n_states for v in model.variables], np.int64)
-    owner, entry, own_stride, n_terms, variable, stride = ([np.empty(0, np.int64)] for _ in range(6))
-    tables: list[np.ndarray] = [np.empty(0)]
-    end = 0
-    lengths = np.diff(model.first_condition)
-    for length in range(1, lengths.max(initial=0) + 1):
-        which = np.flatnonzero(lengths == length)
-        at = model.first_condition[which, None] + np.arange(length)
-        scopes, scope = np.unique(model.columns[at], axis=0, return_inverse=True)
-        sizes = n_states[scopes].astype(float).prod(axis=1)
-        if end + sizes.sum() > MAX_ENTRIES:
-            raise ResourceLimitError(
-                f"Features over up to {length} variables make tables with more than {MAX_ENTRIES:,} entries; "
-                "learn shorter features."
-            )
-        steps = np.ones(scopes.shape, np.int64)  # the last variable of a scope varies fastest
-        steps[:, :-1] = np.cumprod(n_states[scopes[:, :0:-1]], axis=1)[:, ::-1]
-        starts = _starts(sizes)
-        place = starts[scope] + (model.states[at] * steps[scope]).sum(axis=1)
-        tables.append(np.bincount(place, model.weights[which], starts[-1]))
-        for k in range(length):
-            others = np.arange(length) != k
-            owner.append(scopes[:, k])
-            entry.append(end + starts[:-1])
-            own_stride.append(steps[:, k])
-            n_terms.append(np.full(len(scopes), length - 1))
-            variable.append(scopes[:, others].ravel())
-            stride.append(steps[:, others].ravel())
-        end += int(starts[-1])
-    order = np.argsort(np.concatenate(owner), kind="stable")
-    first_term = _starts(np.concatenate(n_terms))
-    return Conditionals(
-        n_states=n_states,
-        first_state=_starts(n_states),
-        first_factor=np.searchsorted(np.concatenate(owner)[order], np.arange(len(n_states) + 1)),
-        entry=np.concatenate(entry)[order],
-        own_stride=np.concatenate(own_stride)[order],
-        first_term=_starts(np.diff(first_term)[order]),
-        variable=_pick(order, first_term, np.concatenate(variable))[1],
-        stride=_pick(order, first_term, np.concatenate(stride))[1],
-        log_values=np.concatenate(tables),
+    tables = [(cpd.child, *part) for cpd in model.cpds for part in cpd.log_tables()]
+    graphs = [(cpd.child, *part) for cpd in model.cpds for part in cpd.decision_graphs()]
+    starts = _starts(np.array([values.size for *_, values in tables], np.int64))
+    spoken = [(v, k) for k, (child, parents, _) in enumerate(tables) for v in (child, *parents * children_too)]
+    owner, family = (np.array(one, np.int64) for one in zip(*spoken, strict=True)) if spoken else (_NONE, _NONE)
+    every_parent = np.array([p for _, parents, _ in tables for p in parents], np.int64)
+    first_parent, parents = _pick(family, _starts(np.array([len(p) for _, p, _ in tables], np.int64)), every_parent)
+    child = np.array([c for c, *_ in tables], np.int64)
+    laid_out = from_families(n_states, owner, child[family], first_parent, parents, starts[:-1][family], np.empty(0))
+    laid_out = laid_out._replace(log_values=np.concatenate([np.empty(0), *(v.ravel() for *_, v in tables)]))
+    return _with_graphs(laid_out, owner, graphs, children_too)
+
+
+def _with_graphs(laid_out: Conditionals, owner: np.ndarray, graphs: list, children_too: bool) -> Conditionals:
+    """Add factors that are decision graphs to a layout of tables, and put all factors in the order of their owners."""
+    n_nodes, n_branches, end = 0, 0, len(laid_out.log_values)
+    owners, entries, roots = [owner], [laid_out.entry], [laid_out.root]
+    nodes: list[tuple[np.ndarray, ...]] = []
+    for child, variable, state, first, branches, values in graphs:
+        is_leaf = variable < 0
+        places = np.where(is_leaf, end + first * values.shape[1], n_branches + first)
+        nodes.append((variable, state, places, n_nodes + branches, values.ravel()))
+        others = np.unique(variable[~is_leaf]) if children_too else _NONE
+        owners.append(np.append(child, others))
+        entries.append(np.append(-1, np.full(len(others), child)))
+        roots.append(np.full(1 + len(others), n_nodes))
+        n_nodes, n_branches, end = n_nodes + len(variable), n_branches + len(branches), end + values.size
+    everyone = np.concatenate(owners)
+    order = np.argsort(everyone, kind="stable")
+    n_terms = np.concatenate([np.diff(laid_out.first_term), np.zeros(len(everyone) - len(owner), np.int64)])
+    first_term = _starts(n_terms)
+    stacked = [np.concatenate([_NONE, *part]) for part in zip(*nodes, strict=True)] if nodes else [_NONE] * 5
+    return laid_out._replace(
+        first_factor=np.searchsorted(everyone[order], np.arange(len(laid_out.n_states) + 1)),
+        entry=np.concatenate(entries)[order],
+        own_stride=np.concatenate([laid_out.own_stride, np.zeros(len(everyone) - len(owner), np.int64)])[order],
+        first_term=_starts(n_terms[order]),
+        variable=_pick(order, first_term, laid_out.variable)[1],
+        stride=_pick(order, first_term, laid_out.stride)[1],
+        log_values=np.concatenate([laid_out.log_values, stacked[4]]),
+        root=np.concatenate(roots)[order],
+        node_variable=stacked[0],
+        node_state=stacked[1],
+        node_first=stacked[2],
+        node_branches=stacked[3],
     )
 
 
 CONDITIONALS: dict[type, Callable[..., Conditionals]] = {
     BayesianNet: _of_bayesian,
+    DiscreteTree: _of_tree,
     HybridField: _of_field,
     DependencyNet: _of_dependency,
-    MarkovNet: _of_markov,
 }
 
 
@@ -232,6 +258,9 @@ def _add_factors(laid_out, codes, variables, out, gaps):
         for v in variables:
             begin = laid_out.first_state[v]
             for f in range(laid_out.first_factor[v], laid_out.first_factor[v + 1]):
+                if laid_out.root[f] >= 0:
+                    gaps[i, v] |= _add_graph(laid_out, f, codes[i], v, out[i, begin : begin + laid_out.n_states[v]])
+                    continue
                 at = laid_out.entry[f]
                 for t in range(laid_out.first_term[f], laid_out.first_term[f + 1]):
                     state = codes[i, laid_out.variable[t]]
@@ -243,3 +272,27 @@ def _add_factors(laid_out, codes, variables, out, gaps):
                     break
                 for s in range(laid_out.n_states[v]):
                     out[i, begin + s] += laid_out.log_values[at + laid_out.own_stride[f] * s]
+
+
+@njit(cache=True, nogil=True)
+def _add_graph(laid_out, f, state, v, out):
+    """Add a decision graph to the logits of v, out (states,); whether a value it needs is missing."""
+    child = laid_out.entry[f]
+    if child >= 0 and state[child] == NO_CODE:
+        return True
+    for s in range(1 if child < 0 else out.size):  # a parent's state decides the walk, a child's own does not
+        k = laid_out.root[f]
+        while laid_out.node_variable[k] >= 0:
+            u = laid_out.node_variable[k]
+            x = s if u == v else np.int64(state[u])
+            if x == NO_CODE:
+                return True
+            first, asked = laid_out.node_first[k], laid_out.node_state[k]
+            k = laid_out.node_branches[first + (x if asked < 0 else np.int64(x != asked))]
+        at = laid_out.node_first[k]
+        if child >= 0:
+            out[s] += laid_out.log_values[at + state[child]]
+        else:
+            for c in range(out.size):
+                out[c] += laid_out.log_values[at + c]
+    return False

@@ -1,14 +1,16 @@
-"""P(x_v | all the others) in a dependency network: one look-up in the table of v.
+"""P(x_v | all the others) in a dependency network: the CPD of v alone.
 
-Missing parents are summed out with the weights that the configurations of the parents had in training. As tables and
-weights are smoothed alike, P(x_v | the observed parents) is then just what smoothed counts over the observed parents
-alone would say; a variable with no parent observed gets its smoothed share of the training rows.
+A parent that is missing is summed out as its CPD can. In a table the configurations are weighted as they occurred in
+training; as tables and weights are smoothed alike, P(x_v | the observed parents) is then just what smoothed counts over
+the observed parents alone would say, and a variable with no parent observed gets its smoothed share of the rows.
+Trees go on along all branches, weighted as the training rows took them; linear predictors take the mean.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import NO_CODE
 from quiltwork.infer.conditionals import conditionals, factor_logits
 from quiltwork.models.dependency import DependencyNet
@@ -19,17 +21,19 @@ def dependency_logits(model: DependencyNet, codes: np.ndarray, target: int | Non
     out, gaps = factor_logits(model, codes, target)
     first = conditionals(model).first_state
     for v in np.flatnonzero(gaps.any(axis=0)):
-        rows = np.flatnonzero(gaps[:, v])
-        out[rows, first[v] : first[v + 1]] = _summed_out(model, int(v), codes[rows])
+        rows, cpd = np.flatnonzero(gaps[:, v]), model.cpds[v]
+        if cpd.kind == "table":
+            out[rows, first[v] : first[v + 1]] = _summed_out(model, cpd, codes[rows])
+        else:
+            out[rows, first[v] : first[v + 1]] = cpd.log_probs(codes[rows])
     return out
 
 
-def _summed_out(model: DependencyNet, v: int, codes: np.ndarray) -> np.ndarray:
-    """Logits (rows, states of v) where some parents are missing."""
-    cpd = model.cpds[v]
+def _summed_out(model: DependencyNet, cpd: TableCPD, codes: np.ndarray) -> np.ndarray:
+    """Logits (rows, states) of a table where some parents are missing."""
     parents = codes[:, cpd.parents]
-    weighted = model.config_weights[v][:, None] * cpd.probs
-    joint = weighted.reshape(*(model.variables[p].n_states for p in cpd.parents), -1)
+    weights = np.ones(len(cpd.probs)) if cpd.weights is None else cpd.weights
+    joint = (weights[:, None] * cpd.probs).reshape(*(model.variables[p].n_states for p in cpd.parents), -1)
     patterns, which = np.unique(parents == NO_CODE, axis=0, return_inverse=True)
     out = np.empty((len(codes), joint.shape[-1]))
     for k, absent in enumerate(patterns):

@@ -1,5 +1,8 @@
 """Bayesian networks: a directed acyclic graph by greedy search, then one table per variable.
 
+With cpd="tree" or "graph" the graph and the decision trees or graphs of its variables grow together instead; that is
+another search, and `learn.local_structure` holds it.
+
 The score of a graph is a sum over families (a child with its parents), so a search needs only the deltas of
 the families that a move touches; `search.deltas` counts them, `search.climb` uses them.
 
@@ -26,6 +29,7 @@ from quiltwork.data.encode import Encoder
 from quiltwork.errors import ParameterError
 from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName, silent
 from quiltwork.learn.knowledge import Knowledge, read_arcs, read_order, read_tiers
+from quiltwork.learn.local_structure import OPERATORS, grow_network
 from quiltwork.learn.prior import prior_families, read_prior
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.structure import Structure
@@ -45,7 +49,7 @@ _ABOVE_ZERO, _SHARE = Real(0.0, above_low=True), Real(0.0, 1.0, above_low=True)
 
 
 class BayesianNetwork(Learner):
-    """A Bayesian network with table CPDs, its graph found by greedy search.
+    """A Bayesian network, its graph found by greedy search, with tables, decision trees or decision graphs as CPDs.
 
     The default search climbs, then `restarts` times perturbs the best graph and climbs again. The result depends
     on the data, the parameters and `random_state` alone, never on the number of threads or the order of the rows;
@@ -81,8 +85,16 @@ class BayesianNetwork(Learner):
 
     name = "bn"
     parameters = (
-        Param("search", "restarts", (Choice(("restarts", "climb", "tabu", "k2")),), "how graphs are searched"),
-        Param("score", "bic", (Choice((*NAMES, "prior-network")),), "what a graph is judged by"),
+        Param("cpd", "table", (Choice(("table", "tree", "graph")),), "how a variable depends on its parents"),
+        Param("search", "restarts", (Choice(("restarts", "climb", "tabu", "k2", "fixed")),),
+              "how graphs are searched; fixed: not at all, the arcs are those of 'start'"),
+        Param("score", None, (Nothing(), Choice((*NAMES, "prior-network"))),
+              "what a graph is judged by; None for bic, or uniform where CPDs are trees or graphs"),
+        Param("operators", None, (Nothing(), Choice(OPERATORS)),
+              "trees and graphs: complete splits (C), binary splits (B), merges (M); None for B, or BM"),
+        Param("smoothing", "average", (Choice(("average", "laplace")),),
+              "trees: a leaf predicts with the mean of all prunings, or with its own counts plus the prior"),
+        Param("min_leaf", 1, (Integer(1),), "trees and graphs: fewest rows of a leaf"),
         Param("max_parents", None, (Nothing(), Integer(0)), "most parents of a variable; None for no limit"),
         Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default up to 1,000); of tabu (5)"),
         Param("budget", None, (Nothing(), Real(0.0)), "seconds after which no further perturbed climb begins"),
@@ -96,7 +108,10 @@ class BayesianNetwork(Learner):
         Param("tiers", None, (Nothing(), _TIERS), "no arc leads from a later tier to an earlier one"),
         Param("start", None, (Nothing(), _START), "graph that the search starts from"),
         Param("equivalent_sample_size", 10.0, (_ABOVE_ZERO,), "rows that the prior is worth (bdeu, prior-network)"),
-        Param("kappa", 1.0, (_SHARE,), "prior factor for each free parameter (uniform, bdeu, prior-network)"),
+        Param("kappa", None, (Nothing(), _SHARE, Choice(("auto",))),
+              "prior factor for each free parameter (uniform, bdeu, prior-network); None for 1, or 0.01 where CPDs "
+              "are trees or graphs; auto (trees and graphs): by held-out rows"),
+        Param("held_out", 0.1, (Real(0.0, 0.5, above_low=True),), "share of the rows held out to choose kappa by"),
         Param(
             "prior_network",
             None,
@@ -109,13 +124,23 @@ class BayesianNetwork(Learner):
     model_: BayesianNet
 
     def fit(
-        self, X: object, y: object = None, *, sample_weight: object = None, progress: Progress | None = None
+        self,
+        X: object,
+        y: object = None,
+        *,
+        sample_weight: object = None,
+        validation: object = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn from a table; `progress(stage, done, total)` is called as the work goes on."""
         began = time.perf_counter()
         encoder, data = self._begin(X, sample_weight)
         knowledge = self._knowledge(encoder)
         self.history_ = History()
+        if self.cpd != "table":
+            return self._grow(X, encoder, data, knowledge, validation, progress or silent, began)
+        if self.kappa == "auto":
+            raise ParameterError("kappa='auto' needs cpd='tree' or cpd='graph': a table has nothing to prune.")
         with Threads(n_threads(self.n_jobs)) as threads:
             arrays = Arrays.of(data)
             scorer = self._scorer(data, arrays, knowledge, threads)
@@ -130,13 +155,37 @@ class BayesianNetwork(Learner):
     @property
     def score(self) -> ScoreName:  # type: ignore[override]
         """The name of the score that graphs are judged by; called with a table, its mean log-likelihood per row."""
-        name = ScoreName(self.__dict__["score"])
+        name = ScoreName(self.__dict__["score"] or ("bic" if self.cpd == "table" else "uniform"))
         name.learner = self
         return name
 
     @score.setter
-    def score(self, name: str) -> None:
+    def score(self, name: str | None) -> None:
         self.__dict__["score"] = name
+
+    def _grow(
+        self,
+        X: object,
+        encoder: Encoder,
+        data: Dataset,
+        knowledge: Knowledge,
+        validation: object,
+        progress: Progress,
+        began: float,
+    ) -> Self:
+        """The network and its trees or graphs, grown together."""
+        order = None if self.order is None and self.search != "k2" else _order(self.order, encoder, knowledge.start)
+        held_out = None if validation is None else encoder.encode(validation)
+        grown = grow_network(self, data, knowledge, order, held_out, progress, self.history_)
+        names = [v.name for v in encoder.variables]
+        self.strengths_ = [(names[parent], names[child], strength) for parent, child, strength in grown.arcs]
+        self.score_ = grown.score
+        strength_of = {(parent, child): strength for parent, child, strength in grown.arcs}
+        arcs = Structure.from_parents(cpd.parents for cpd in grown.cpds).arcs()
+        strengths = np.array([strength_of[arc] for arc in arcs])
+        self.fit_seconds_ = time.perf_counter() - began
+        said = self._provenance(data, score=self.score_, **grown.chosen)
+        return self._end(BayesianNet(encoder, grown.cpds, said, strengths), X)
 
     # Search: which graph
 
@@ -150,7 +199,7 @@ class BayesianNetwork(Learner):
             start = tuple(k2(order, scorer, knowledge.start, self.max_parents, lambda v: progress("K2", v, n_vars)))
         graph = Graph(n_vars, scorer, start, self.max_parents)
         scorer.score_all(graph)
-        if self.search == "k2":
+        if self.search in ("k2", "fixed"):
             return graph
         climb(graph, self.history_, progress=progress)
         scorer.remember()
@@ -173,10 +222,12 @@ class BayesianNetwork(Learner):
     ) -> FamilyDeltas | PriorDeltas:
         if self.score == "prior-network":
             prior = prior_families(self.prior_network, data.variables, self.equivalent_sample_size)
-            return PriorDeltas(arrays, prior, self.kappa, forbidden=knowledge.forbidden, required=knowledge.required)
+            return PriorDeltas(
+                arrays, prior, self.kappa or 1.0, forbidden=knowledge.forbidden, required=knowledge.required
+            )
         score = FamilyScore.make(
             str(self.score), data.total, data.n_states, whole=data.weights is None,
-            equivalent_sample_size=self.equivalent_sample_size, kappa=self.kappa,
+            equivalent_sample_size=self.equivalent_sample_size, kappa=self.kappa or 1.0,
         )  # fmt: skip
         return FamilyDeltas(
             arrays,

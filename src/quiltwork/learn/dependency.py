@@ -1,15 +1,16 @@
 """Dependency networks: one conditional distribution per variable, each learned alone.
 
-A variable's candidates are the k others it depends on most. Parents enter its table one at a time, the best first,
-while the score of the table grows; so the table has the rows that the data can fill, as a tree has its leaves. Together
-the tables define a Gibbs sampler.
+P(x_v | all others) is a regression of one column on all the others, and any that selects its inputs will do: a
+decision tree (the default, and the paper's), a table over a few parents, a logistic regression, boosted trees, or for
+each variable the one that predicts held-out rows best. Together they define a Gibbs sampler.
 
 Papers   Heckerman, Chickering, Meek, Rounthwaite, Kadie (2000), sections 2-3
-         Freno, Trentin, Gori (2009), section 6: k chi-square neighbours as the candidates
-Symbols  m rows, n variables, k candidates
-Path     encode -> chi-square relatives -> greedy parents under MDL -> family counts -> TableCPD -> DependencyNet
-Differs  a table over all k neighbours has 2^k rows, far more than there is data for: on MovieLens (k = 8) it
-         ranks at a macro-DOA of .77, and the chosen parents, about two, at .89
+         Freno, Trentin, Gori (2009), section 6: k chi-square neighbours as the candidates of a table
+Symbols  m rows, n variables, k candidates, kappa the prior of a free parameter
+Path     encode -> hold rows out where something is chosen -> the CPDs of one kind (`dependency_cpds`) -> DependencyNet
+Differs  a tree predicts with the mean of all its prunings instead of its leaves alone (`search.prune`); set
+         smoothing="laplace" for the paper's leaves. A table over all k neighbours has 2^k rows, far more than there is
+         data for, so parents enter one at a time while the score grows
 """
 
 from __future__ import annotations
@@ -20,88 +21,107 @@ from typing import Self
 import numpy as np
 
 from quiltwork.backends.threads import Threads, n_threads
-from quiltwork.cpds.table import TableCPD
+from quiltwork.data.dataset import Dataset
+from quiltwork.data.encode import Encoder
 from quiltwork.infer.blanket import pseudo_log_likelihood
-from quiltwork.learn.base import SHARED, Learner, Progress
+from quiltwork.learn.base import SHARED, Learner, Progress, silent
+from quiltwork.learn.dependency_cpds import KINDS, Learned, Task
+from quiltwork.learn.held_out import hold_out
 from quiltwork.models.dependency import DependencyNet
-from quiltwork.params import Choice, Integer, Param
-from quiltwork.search.parents import choose_parents
-from quiltwork.stats.families import Arrays, count_family, state_counts
-from quiltwork.stats.relatives import chi_square_relatives
+from quiltwork.params import Choice, Integer, Nothing, Param, Real
+from quiltwork.stats.families import state_counts
 
-VARIABLES_AT_A_TIME = 64
+_ABOVE_ZERO, _SHARE = Real(0.0, above_low=True), Real(0.0, 1.0, above_low=True)
+_AUTO = Choice(("auto",))
 
 
 class DependencyNetwork(Learner):
-    """A dependency network: for every variable a table CPD over the best of its k chi-square neighbours.
+    """A dependency network: for every variable its distribution given all the others.
+
+    Where something is chosen by how well it predicts (kappa or strength "auto", boosted trees, cpd="auto"), rows are
+    held out: those of `fit(X, validation=V)`, or else a share of X, after which all of X is learned from again.
 
     Attributes
     ----------
     model_ : DependencyNet
         The learned network.
+    strengths_ : list of (parent, child, strength)
+        The arcs, strongest first.
+    validation_score_ : float or None
+        Mean pseudo-log-likelihood of the held-out rows, where rows were held out.
 
     Examples
     --------
     >>> import quiltwork as qw
     >>> table = qw.sample(qw.textbook("asia"), 2000, seed=0)
-    >>> est = qw.DependencyNetwork(k=3).fit(table)
+    >>> est = qw.DependencyNetwork().fit(table)
     >>> qw.blanket(est, "xray")
     ['either']
+    >>> [(parent, child) for parent, child, strength in est.strengths_][:2]
+    [('dysp', 'bronc'), ('bronc', 'dysp')]
 
     See Also
     --------
+    quiltwork.BayesianNetwork : trees too (cpd="tree"), without cycles.
     quiltwork.HybridRandomField : local networks that tell each other about their neighbours.
     quiltwork.pseudo_log_likelihood, quiltwork.recommend
     """
 
     name = "dn"
     parameters = (
-        Param("k", 8, (Integer(1),), "chi-square neighbours that may become parents of a variable"),
-        Param("cpd", "table", (Choice(("table",)),), "how a variable depends on its parents"),
+        Param("cpd", "tree", (Choice((*KINDS,)),), "how a variable depends on the others"),
+        Param("kappa", 0.01, (_SHARE, _AUTO), "trees: prior factor for each free parameter; auto: by held-out rows"),
+        Param("smoothing", "average", (Choice(("average", "laplace")),),
+              "trees: a leaf predicts with the mean of all prunings, or with its own counts plus one"),
+        Param("prior", "uniform", (Choice(("uniform", "bdeu")),), "trees: prior of the parameters in the score"),
+        Param("equivalent_sample_size", 10.0, (_ABOVE_ZERO,), "trees: rows that the bdeu prior is worth"),
+        Param("splits", "binary", (Choice(("binary", "complete", "both")),), "trees: one state or the rest, or all"),
+        Param("min_leaf", 1, (Integer(1),), "trees: fewest rows of a leaf"),
+        Param("max_leaves", None, (Nothing(), Integer(1)), "trees: most leaves; None for no limit"),
+        Param("penalty", "l1", (Choice(("l1", "l2")),), "logistic: what large weights cost"),
+        Param("strength", "auto", (_AUTO, _ABOVE_ZERO), "logistic: strength of the penalty; auto: by held-out rows"),
+        Param("k", None, (Nothing(), Integer(1)), "chi-square neighbours to choose from; None for all (tables: 8)"),
+        Param("held_out", 0.1, (Real(0.0, 0.5, above_low=True),), "share of the rows held out to choose by"),
         *SHARED,
-    )
+    )  # fmt: skip
 
     model_: DependencyNet
 
     def fit(
-        self, X: object, y: object = None, *, sample_weight: object = None, progress: Progress | None = None
+        self,
+        X: object,
+        y: object = None,
+        *,
+        sample_weight: object = None,
+        validation: object = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn from a table; `progress(stage, done, total)` is called as the work goes on."""
         began = time.perf_counter()
         encoder, data = self._begin(X, sample_weight)
-        arrays, spread = Arrays.of(data), float(data.n_states.max())
         with Threads(n_threads(self.n_jobs)) as threads:
-            relatives = chi_square_relatives(arrays, min(self.k, data.n_vars - 1), threads.run)
-            chosen, gains = _choose(arrays, spread, relatives, threads, progress)
-        parents = [tuple(sorted(p for p in own if p >= 0)) for own in chosen.tolist()]
-        counts = [count_family(arrays, v, own) for v, own in enumerate(parents)]
-        cpds = tuple(TableCPD.from_counts(v, own, counts[v], spread) for v, own in enumerate(parents))
-        weights = tuple(table.sum(axis=1) + spread / len(table) for table in counts)
-        strengths = gains[np.arange(data.n_vars)[:, None], np.argsort(chosen, axis=1)]
-        strengths = strengths[np.sort(chosen, axis=1) >= 0]
+            task = Task(self.get_params(), threads, progress or silent)
+            learned = self._learn(task, encoder, data, validation)
+        self.validation_score_ = learned.held_out_score
         self.fit_seconds_ = time.perf_counter() - began
-        model = DependencyNet(encoder, cpds, weights, state_counts(data), self._provenance(data), strengths)
+        model = DependencyNet(
+            encoder, learned.cpds, state_counts(data), self._provenance(data, **learned.chosen), learned.strengths
+        )
+        names = [v.name for v in model.variables]
+        arcs = model.structure.arcs()
+        by_strength = np.argsort(-learned.strengths, kind="stable").tolist()
+        self.strengths_ = [(names[arcs[k][0]], names[arcs[k][1]], float(learned.strengths[k])) for k in by_strength]
         return self._end(model, X)
 
     def score_samples(self, X: object) -> np.ndarray:
         """Pseudo-log-likelihood of each row: a dependency network has no joint distribution in closed form."""
         return pseudo_log_likelihood(self, X)
 
-
-def _choose(
-    arrays: Arrays, spread: float, candidates: np.ndarray, threads: Threads, progress: Progress | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The parents of every variable, in the order in which they entered, and what each gained."""
-    n_vars = len(candidates)
-    chosen, gains = np.full(candidates.shape, -1, np.int64), np.zeros(candidates.shape)
-    chunks = np.array_split(np.arange(n_vars), -(-n_vars // VARIABLES_AT_A_TIME))
-    done = [0]
-
-    def one(i: int) -> None:
-        choose_parents(*arrays.plain(), spread, chunks[i], candidates, chosen, gains)
-        done[0] += len(chunks[i])
-        if progress:
-            progress("choosing parents", done[0], n_vars)
-
-    threads.run(one, len(chunks))
-    return chosen, gains
+    def _learn(self, task: Task, encoder: Encoder, data: Dataset, validation: object) -> Learned:
+        kind = KINDS[self.cpd]
+        if not kind.chooses(task):
+            return kind.learn(task, data, None)
+        if validation is not None:
+            return kind.learn(task, data, encoder.encode(validation))
+        train, held_out = hold_out(data, self.held_out, self._seed, f"DependencyNetwork(cpd={self.cpd!r})")
+        return kind.again(task, data, kind.learn(task, train, held_out))

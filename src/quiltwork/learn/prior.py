@@ -7,13 +7,18 @@ configuration: alpha(child = k, configuration j) = N * P(child = k, configuratio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import Variable, position
 from quiltwork.errors import ParameterError
+from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.query import query
+from quiltwork.models.bayesian import BayesianNet
+from quiltwork.search.merge import Box
 
 FamilyPrior = Callable[[int, tuple[int, ...]], np.ndarray]
 
@@ -27,7 +32,7 @@ def prior_families(network: Any, variables: Sequence[Variable], equivalent_sampl
 
     def prior(child: int, parents: tuple[int, ...]) -> np.ndarray:
         family = (*parents, child)
-        joint = query(network, [variables[v].name for v in family]).probabilities
+        joint = query(network, [variables[v].name for v in family]).probabilities  # type: ignore[union-attr]
         joint = joint[np.ix_(*(order[v] for v in family))]
         # A count of zero would make a family impossible for ever; a trace keeps the score finite.
         return np.maximum(equivalent_sample_size * joint.reshape(-1, joint.shape[-1]), 1e-12)
@@ -52,3 +57,53 @@ def _order_of_states(variable: Variable, network: Any) -> list[int]:
             f"it has {own.n_states}."
         )
     return [own.index(state) for state in variable.states]
+
+
+def prior_boxes(
+    network: Any, variables: Sequence[Variable], first_entry: np.ndarray, equivalent_sample_size: float
+) -> Callable[[int, Box], np.ndarray]:
+    """Prior counts of leaves, laid out as leaf counts are: N * P(target = c, entry, configurations of the box).
+
+    A box allows each of some variables a set of states. In the network that is evidence on one more child of the
+    variable, which says "allowed"; so exact inference answers for all entries at once, a state of the target at a time.
+    """
+    if network is None:
+        raise ParameterError("score='prior-network' needs the network: set 'prior_network' to a Bayesian network.")
+    network = getattr(network, "model_", network)
+    order = [_order_of_states(variable, network) for variable in variables]
+    n_entries = sum(variable.n_states - 1 for variable in variables)
+
+    def prior(target: int, box: Box) -> np.ndarray:
+        narrowed, said = _with_boxes(network, {variables[v].name: (order[v], states) for v, states in box.items()})
+        own = variables[target]
+        out = np.zeros((own.n_states, n_entries + 1))
+        for c, state in enumerate(own.states):
+            evidence = {**said, own.name: state}
+            share = equivalent_sample_size * np.exp(log_evidence(narrowed, evidence))
+            if share == 0.0:
+                continue
+            found = marginals(narrowed, evidence)
+            row = np.empty(n_entries + 1)
+            row[-1] = 1.0
+            for v, variable in enumerate(variables):
+                row[first_entry[v] : first_entry[v] + variable.n_states - 1] = found[variable.name][order[v]][1:]
+            out[c] = share * row
+        out[0] = out.sum(axis=0)
+        return out
+
+    return prior
+
+
+def _with_boxes(network: Any, boxes: dict[str, tuple[list[int], frozenset[int]]]) -> tuple[BayesianNet, dict]:
+    """The network with a child "allowed" for each boxed variable, and the evidence that says so."""
+    extra, cpds, said = [], list(network.cpds), {}
+    for name, (order, states) in boxes.items():
+        v = position(name, network.variables)
+        allowed = np.zeros(network.variables[v].n_states)
+        allowed[[order[s] for s in states]] = 1.0
+        child = Variable(f"allowed: {name}", ("no", "yes"))
+        cpds.append(TableCPD(len(cpds), (v,), np.column_stack([1.0 - allowed, allowed])))
+        extra.append(child)
+        said[child.name] = "yes"
+    encoder = replace(network.encoder, variables=(*network.variables, *extra))
+    return BayesianNet(encoder, tuple(cpds)), said

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from quiltwork.cpds.table import TableCPD
+from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
-from quiltwork.errors import InputError
+from quiltwork.errors import InputError, ResourceLimitError
 from quiltwork.models.structure import Structure
+
+MAX_ENTRIES = 2**25  # of all trees and graphs turned into tables: 256 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class BayesianNet:
     """
 
     encoder: Encoder
-    cpds: tuple[TableCPD, ...]
+    cpds: tuple[TableCPD | TreeCPD, ...]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     strengths: np.ndarray | None = None
 
@@ -54,6 +57,32 @@ class BayesianNet:
         """(parent, child) names, by child and then by parent."""
         names = [v.name for v in self.variables]
         return [(names[p], names[c]) for p, c in self.structure.arcs()]
+
+    @cached_property
+    def is_tabular(self) -> bool:
+        """Whether every CPD is a table."""
+        return all(cpd.kind == "table" for cpd in self.cpds)
+
+    def tabular(self) -> BayesianNet:
+        """The same network with every tree or graph written out as a table; refused where they would be too large."""
+        return self if self.is_tabular else self._written_out
+
+    @cached_property
+    def _written_out(self) -> BayesianNet:
+        n_states = np.array([v.n_states for v in self.variables])
+        n_entries = sum(cpd.n_entries(n_states) for cpd in self.cpds if isinstance(cpd, TreeCPD))
+        if n_entries > MAX_ENTRIES:
+            raise ResourceLimitError(
+                f"The trees and graphs of this network would be tables with {n_entries:.3g} entries, past the limit of "
+                f"{MAX_ENTRIES:,}; ask with method='gibbs', or learn with max_parents."
+            )
+        cpds = tuple(cpd if cpd.kind == "table" else cpd.to_table(n_states) for cpd in self.cpds)  # type: ignore[union-attr]
+        return replace(self, cpds=cpds)
+
+    @property
+    def file_kind(self) -> str:
+        """How the network lies in a model file."""
+        return "bn" if self.is_tabular else "bn-local"
 
     @property
     def n_parameters(self) -> int:

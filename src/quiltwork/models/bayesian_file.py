@@ -67,7 +67,7 @@ def unpack_tables(
 ) -> tuple[tuple[TableCPD, ...], np.ndarray | None]:
     """The tables and strengths again, their sizes, rows and parents checked."""
     n_states = np.array([variable.n_states for variable in encoder.variables], np.int64)
-    structure = _structure(tensors["indptr"], tensors["indices"], len(n_states))
+    structure = structure_of(tensors["indptr"], tensors["indices"], len(n_states))
     starts, probs, everyone = tensors["starts"], tensors["probs"], np.arange(len(n_states))
     if not np.array_equal(starts, table_starts(everyone, structure.indptr, structure.indices, n_states, len(probs))):
         raise ValueError("the tables do not have the sizes that the parents and states ask for.")
@@ -76,10 +76,10 @@ def unpack_tables(
         TableCPD(v, structure.parents(v), probs[starts[v] : starts[v + 1]].reshape(-1, r))
         for v, r in enumerate(n_states.tolist())
     )
-    return cpds, _strengths(tensors["strengths"], structure)
+    return cpds, strengths_of(tensors["strengths"], structure)
 
 
-def _structure(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structure:
+def structure_of(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structure:
     check_starts(indptr, n_vars, len(indices))
     if ((indices < 0) | (indices >= n_vars)).any():
         raise ValueError("a parent is not one of the variables.")
@@ -89,7 +89,7 @@ def _structure(indptr: np.ndarray, indices: np.ndarray, n_vars: int) -> Structur
     return Structure(indptr, indices)
 
 
-def _strengths(strengths: np.ndarray, structure: Structure) -> np.ndarray | None:
+def strengths_of(strengths: np.ndarray, structure: Structure) -> np.ndarray | None:
     if len(strengths) not in (0, structure.n_arcs) or not np.isfinite(strengths).all():
         raise ValueError("every arc must have one strength, a finite number, or none of them any.")
     return strengths if len(strengths) == structure.n_arcs else None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
 from quiltwork.models.structure import Structure
@@ -23,24 +23,23 @@ from quiltwork.models.structure import Structure
 class DependencyNet:
     """P(x_v | all others) = P(x_v | parents of v), for every v.
 
-    encoder         names and states of the variables, and how new rows are encoded
-    cpds            the distribution of each variable given its parents, by column
-    config_weights  by column (n_configs,): how often each configuration of the parents occurs, smoothed as the table is
-    state_counts    (all states,) how often each state of each variable occurred in training
-    provenance      where the model came from; plain values only
-    strengths       of the arcs, in the order of `arcs`: what the score of the child gained when the parent entered
+    encoder       names and states of the variables, and how new rows are encoded
+    cpds          the distribution of each variable given its parents, by column; of any kinds
+    state_counts  (all states,) how often each state of each variable occurred in training
+    provenance    where the model came from; plain values only
+    strengths     of the arcs, in the order of `arcs`: what the score of the child gained when the parent entered
 
+    >>> from quiltwork.cpds.table import TableCPD
     >>> from quiltwork.data.dataset import Variable
     >>> pair = Encoder((Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))))
     >>> rain = TableCPD(0, (1,), np.array([[0.9, 0.1], [0.2, 0.8]]))
     >>> wet = TableCPD(1, (0,), np.array([[0.8, 0.2], [0.1, 0.9]]))
-    >>> DependencyNet(pair, (rain, wet), (np.array([6.0, 4.0]), np.array([6.0, 4.0])), np.zeros(4)).arcs
+    >>> DependencyNet(pair, (rain, wet), np.zeros(4)).arcs
     [('wet', 'rain'), ('rain', 'wet')]
     """
 
     encoder: Encoder
-    cpds: tuple[TableCPD, ...]
-    config_weights: tuple[np.ndarray, ...]
+    cpds: tuple[Any, ...]
     state_counts: np.ndarray
     provenance: Mapping[str, Any] = field(default_factory=dict)
     strengths: np.ndarray | None = None
@@ -52,6 +51,11 @@ class DependencyNet:
         return self.encoder.variables
 
     @property
+    def file_kind(self) -> str:
+        """How the network lies in a model file."""
+        return "dn" if all(cpd.kind == "table" for cpd in self.cpds) else "dn-local"
+
+    @cached_property
     def structure(self) -> Structure:
         return Structure.from_parents(cpd.parents for cpd in self.cpds)
 

@@ -7,10 +7,12 @@ their rows, and state_counts, those of all states of all variables one after ano
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from quiltwork.cpds.table import TableCPD
 from quiltwork.models.bayesian_file import TENSORS as OF_A_NETWORK
 from quiltwork.models.bayesian_file import Description, pack_tables, unpack_tables
 from quiltwork.models.dependency import DependencyNet
@@ -24,7 +26,7 @@ def pack(model: DependencyNet) -> tuple[Description, dict[str, np.ndarray]]:
     """The network as a description and tensors."""
     tensors = {
         **pack_tables(model),
-        "config_weights": np.concatenate([np.empty(0), *model.config_weights]),
+        "config_weights": np.concatenate([np.empty(0), *map(_weights, model.cpds)]),
         "state_counts": np.ascontiguousarray(model.state_counts, np.float64),
     }
     return Description(**describe(model.encoder)), tensors
@@ -38,5 +40,10 @@ def unpack(description: Description, tensors: Mapping[str, np.ndarray], provenan
     weights = tensors["config_weights"]
     check_counts(weights, sum(n_configs))
     check_counts(tensors["state_counts"], sum(variable.n_states for variable in encoder.variables))
-    by_variable = tuple(np.split(weights, np.cumsum(n_configs)[:-1])) if n_configs else ()
-    return DependencyNet(encoder, cpds, by_variable, tensors["state_counts"], provenance, strengths)
+    by_variable = np.split(weights, np.cumsum(n_configs)[:-1])
+    weighted = tuple(replace(cpd, weights=own) for cpd, own in zip(cpds, by_variable, strict=False))
+    return DependencyNet(encoder, weighted, tensors["state_counts"], provenance, strengths)
+
+
+def _weights(cpd: TableCPD) -> np.ndarray:
+    return np.ones(len(cpd.probs)) if cpd.weights is None else cpd.weights

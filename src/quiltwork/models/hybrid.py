@@ -160,6 +160,7 @@ def hrf_from_bn(network: BayesianNet) -> HybridField:
     >>> hrf_from_bn(textbook("sprinkler")).relatives("rain")
     ['cloudy', 'sprinkler', 'wet']
     """
+    network = network.tabular()
     structure = network.structure
     children = structure.children()
     child, parents, tables, sizes = [], [], [], []

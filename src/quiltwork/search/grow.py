@@ -73,6 +73,8 @@ def grow_trees(
     allowed = np.ones((1, len(arrays.n_states)), np.bool_) if allowed is None else allowed
     out: list[TreeCPD | None] = [None] * len(targets)
     chunks = _chunks(arrays, targets)
+    for which in chunks:
+        check_counts_fit(arrays, targets[which][_wanted(root_states(arrays, targets[which]), rules, table)])
     done = [0]
 
     def one(i: int) -> None:
@@ -134,9 +136,7 @@ def _grow(
     wood, penalty = _Wood(r), log(rules.kappa)
     own = root_states(arrays, targets)
     wood.add(np.arange(len(targets)), own)
-    wanted = np.zeros(len(targets), np.bool_)
-    may_gain(table, own, float(rules.min_leaf), penalty, wanted)
-    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(wanted), r))
+    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(_wanted(own, rules, table)), r))
     while waiting:
         level = waiting.pop()
         n = len(level.target)
@@ -155,10 +155,16 @@ def _grow(
         own = _children_own(arrays, level.counts, split, variable, state, first_child, r)
         first_node = wood.split(level.node[split], variable, state, gain[split], first_child)
         wood.add(wood.tree[level.node[leaf_of]], own)
-        wanted = np.zeros(len(leaf_of), np.bool_)
-        may_gain(table, own, float(rules.min_leaf), penalty, wanted)
+        wanted = _wanted(own, rules, table)
         waiting += _pieces(_next_level(arrays, level, split, variable, state, first_child, wanted, first_node))
     return wood.trees(targets)
+
+
+def _wanted(own: np.ndarray, rules: GrowthRules, table: np.ndarray) -> np.ndarray:
+    """Which leaves with these counts of the target's states, (leaves, states), are worth counting."""
+    out = np.zeros(len(own), np.bool_)
+    may_gain(table, own, float(rules.min_leaf), log(rules.kappa), out)
+    return out
 
 
 def root_states(arrays: LeafArrays, targets: np.ndarray) -> np.ndarray:
@@ -172,7 +178,6 @@ def root_states(arrays: LeafArrays, targets: np.ndarray) -> np.ndarray:
 def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int) -> _Level:
     """The roots of the wanted trees."""
     everyone = full_plane(arrays.n_samples)
-    check_counts_fit(arrays, targets[wanted])
     counts = np.zeros((len(wanted), r, len(arrays.totals)))
     count_roots(arrays, targets[wanted], everyone, counts)
     masks = np.broadcast_to(everyone, (len(wanted), len(everyone)))

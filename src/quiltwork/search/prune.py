@@ -148,7 +148,11 @@ def _parameters_added(tree: TreeCPD) -> np.ndarray:
 
 
 def _best_cut(
-    trees: Sequence[TreeCPD], held_out: np.ndarray, weights: np.ndarray | None, grid: list[tuple[float, float]], run: Run
+    trees: Sequence[TreeCPD],
+    held_out: np.ndarray,
+    weights: np.ndarray | None,
+    grid: list[tuple[float, float]],
+    run: Run,
 ) -> tuple[float, int]:
     """The least gain of a split, and the place in the grid, that make the held-out rows likeliest."""
     parts: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty((0, 0)))] * len(trees)

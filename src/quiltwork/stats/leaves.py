@@ -28,7 +28,7 @@ WORDS_PER_VISIT = 12  # words of a plane that can be swept in the time of visiti
 LEAVES_PER_LEVEL = 16  # of a typical tree
 SAMPLED = 4096  # rows that show whether a table repeats itself
 MAX_LISTED = 2**28  # entries of all rows: 1 GB
-MAX_COUNT_BYTES = 2**32  # counts of one leaf of each of some targets
+MAX_COUNT_BYTES = 2**31  # counts of one leaf of each of some targets
 
 
 class LeafArrays(NamedTuple):
@@ -84,7 +84,7 @@ def check_counts_fit(arrays: LeafArrays, targets: np.ndarray) -> None:
     if n_bytes > MAX_COUNT_BYTES:
         most = int(arrays.n_states[targets].max())
         raise ResourceLimitError(
-            f"The leaf counts of {len(targets):,} variables with up to {most:,} states would take {n_bytes / 1e9:.1f} GB, "
+            f"Leaf counts of {len(targets):,} variables with up to {most:,} states would take {n_bytes / 1e9:.1f} GB, "
             f"past the limit of {MAX_COUNT_BYTES / 1e9:.1f} GB; leave columns of many states out, or give them fewer "
             "states (max_states, discretise)."
         )
@@ -170,13 +170,14 @@ def _list_entries(planes, codes, first_coded, at, row_entries):
 
 @njit(cache=True, nogil=True)
 def _walking_pays(arrays, n_rows, n_sweeps):
-    """Whether visiting the entries of so many rows costs less than so many sweeps over all planes."""
+    """Whether visiting the entries of so many rows costs less than so many sweeps over all planes and codes."""
     if not arrays.all_listed:
         return False
-    if arrays.weights.size or arrays.codes.shape[0]:
+    if arrays.weights.size:
         return True
     per_row = arrays.row_entries.size / max(1, arrays.row_start.size - 1)
-    return n_rows * (per_row + 2.0) * WORDS_PER_VISIT < float(n_sweeps) * arrays.planes.size
+    sweep = arrays.planes.size + arrays.codes.shape[0] * n_rows * WORDS_PER_VISIT
+    return n_rows * (per_row + 2.0) * WORDS_PER_VISIT < float(n_sweeps) * sweep
 
 
 @njit(cache=True, nogil=True)
@@ -210,6 +211,22 @@ def _sweep_two(planes, mask, inner, out, out_inner):
 
 
 @njit(cache=True, nogil=True)
+def _scan_codes(arrays, mask, out):
+    """Count the entries that have codes instead of planes, one variable after another."""
+    for v in range(arrays.code_row.size):
+        if arrays.code_row[v] < 0:
+            continue
+        codes, first = arrays.codes[arrays.code_row[v]], arrays.first_entry[v]
+        for w in range(mask.size):
+            word = mask[w]
+            while word != 0:
+                code = codes[(w << 6) + np.int64(lowest_bit(word))]
+                word &= word - np.uint64(1)
+                if code > 0:
+                    out[first + code - 1] += 1.0
+
+
+@njit(cache=True, nogil=True)
 def _count_mask(arrays, mask, walk, out):
     """Count every entry under the mask, by walking its rows or by sweeping the planes; out (entries + 1,)."""
     if walk or not arrays.all_listed:
@@ -218,6 +235,7 @@ def _count_mask(arrays, mask, walk, out):
         return
     if arrays.all_listed:
         out[-1] = count_ones(mask)
+        _scan_codes(arrays, mask, out)
     for p in range(arrays.planes.shape[0]):
         plane = arrays.planes[p]
         if arrays.weights.size:
@@ -271,6 +289,8 @@ def _count_leaf(arrays, mask, target, is_root, out):
         out[0] = arrays.totals
     elif r == 2 and not walk and arrays.all_listed:
         _sweep_two(arrays.planes, mask, parts[1], out[0], out[1])
+        _scan_codes(arrays, mask, out[0])
+        _scan_codes(arrays, parts[1], out[1])
         return
     else:
         _count_mask(arrays, parts[0], walk, out[0])

@@ -1,0 +1,182 @@
+"""Boosted trees: a linear predictor, and many shallow trees that correct it one after another.
+
+    log P(child = s | row) = linear part[s] + sum over trees of values[leaf that the row reaches][s] - log Z
+
+The trees lie one after another in flat arrays; inside each, nodes, branches and leaves are numbered from 0, as in
+`cpds.tree`. A parent whose value is missing adds its mean to the linear part, and in a tree the walk goes on along all
+branches, weighted as the training rows took them.
+
+Paper    Friedman, Greedy function approximation: a gradient boosting machine (2001)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from quiltwork.cpds.logistic import LogisticCPD
+from quiltwork.cpds.tree import LEAF
+from quiltwork.data.dataset import NO_CODE
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedCPD:
+    """P(child | parents) as a softmax of a linear predictor and trees.
+
+    child     column of the child
+    start     where boosting started: a regression, perhaps of the intercept alone
+    n_leaves  (n_trees,) leaves of each tree, all of whose splits are binary
+    variable  (n_nodes,) column a node splits on, -1 for a leaf
+    state     (n_nodes,) "in this state" leads to the first branch, anything else to the second
+    first     (n_nodes,) where the branches of a split begin in its tree; the row of a leaf in its tree
+    branches  (n_branches,) nodes of the same tree
+    flow      (n_branches,) training rows that took each branch
+    values    (all leaves, states of the child) what a leaf adds to the logits
+
+    >>> start = LogisticCPD(1, (), np.zeros(2), np.zeros(1, int), np.empty((0, 2)), np.empty((0, 2)))
+    >>> cpd = BoostedCPD(
+    ...     child=1, start=start, n_leaves=np.array([2]),
+    ...     variable=np.array([0, -1, -1]), state=np.array([1, -1, -1]), first=np.array([0, 0, 1]),
+    ...     branches=np.array([1, 2]), flow=np.array([1.0, 3.0]), values=np.array([[0.0, 2.0], [0.0, -2.0]]),
+    ... )
+    >>> np.exp(cpd.log_probs(np.array([[1, 0], [0, 0], [NO_CODE, 0]], np.uint16))).round(3)
+    array([[0.119, 0.881],
+           [0.881, 0.119],
+           [0.731, 0.269]])
+    """
+
+    child: int
+    start: LogisticCPD
+    n_leaves: np.ndarray
+    variable: np.ndarray
+    state: np.ndarray
+    first: np.ndarray
+    branches: np.ndarray
+    flow: np.ndarray
+    values: np.ndarray
+
+    kind = "boosted"
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Columns that the linear part or some tree reads, ascending."""
+        asked = np.unique(self.variable[self.variable != LEAF]).tolist()
+        return tuple(sorted({*self.start.parents, *asked}))
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.n_leaves)
+
+    @property
+    def starts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n_trees + 1,) each: where the nodes, the branches and the leaves of every tree begin."""
+        leaves = np.concatenate([[0], np.cumsum(self.n_leaves)])
+        trees = np.arange(len(leaves))
+        return 2 * leaves - trees, 2 * (leaves - trees), leaves
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters: those of the linear part, and the leaves' values."""
+        return self.start.n_parameters + len(self.values) * (self.values.shape[1] - 1)
+
+    def split_worths(self, shares: np.ndarray, n_vars: int) -> np.ndarray:
+        """(n_vars,) root of what the splits on each variable add at most to the log-likelihood, to second order.
+
+        A split is worth half the rows it parts times the variance of what it adds to the logits, over its branches
+        and over the child's states, whose shares (states,) of the rows are given. The steps of many trees add up, so
+        their deviations are added, and with them the roots of what they are worth.
+        """
+        out = np.zeros(n_vars)
+        _add_worths(*self.starts, self.variable, self.first, self.branches, self.flow, self.values, shares, out)
+        return out
+
+    def log_probs(self, codes: np.ndarray) -> np.ndarray:
+        """log P(child = s | the row's parents), (rows, states)."""
+        out = self.start.log_probs(codes)
+        nodes = (self.variable, self.state, self.first, self.branches, self.flow, self.values)
+        _add_trees(*self.starts, *nodes, codes, out)
+        return out
+
+    def log_tables(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """The parts of log P that are tables over parents: the linear part."""
+        return self.start.log_tables()
+
+    def decision_graphs(self) -> list[tuple[np.ndarray, ...]]:
+        """The parts of log P that are walks: one for each tree."""
+        out = []
+        node, branch, leaf = (one.tolist() for one in self.starts)
+        for t in range(self.n_trees):
+            nodes = slice(node[t], node[t + 1])
+            branches = self.branches[branch[t] : branch[t + 1]].astype(np.int64)
+            split = (one[nodes].astype(np.int64) for one in (self.variable, self.state, self.first))
+            out.append((*split, branches, self.values[leaf[t] : leaf[t + 1]].astype(np.float64)))
+        return out
+
+
+# Kernels
+
+
+@njit(cache=True, nogil=True)
+def _add_trees(node_start, branch_start, leaf_start, variable, state, first, branches, flow, values, codes, out):
+    """Add what the trees say to out (rows, states), and normalise it."""
+    most = 1
+    for t in range(node_start.size - 1):
+        most = max(most, node_start[t + 1] - node_start[t])
+    nodes, shares = np.empty(most, np.int64), np.empty(most)
+    for i in range(codes.shape[0]):
+        row = out[i]
+        for t in range(node_start.size - 1):
+            a, b, c = node_start[t], branch_start[t], leaf_start[t]
+            nodes[0], shares[0], waiting = 0, 1.0, 1
+            while waiting:
+                waiting -= 1
+                k, share = nodes[waiting], shares[waiting]
+                while variable[a + k] >= 0:
+                    x, at = codes[i, variable[a + k]], b + first[a + k]
+                    if x == NO_CODE:
+                        total = flow[at] + flow[at + 1]
+                        left = flow[at] / total if total > 0.0 else 0.5
+                        nodes[waiting], shares[waiting] = branches[at + 1], share * (1.0 - left)
+                        waiting += 1
+                        k, share = branches[at], share * left
+                    else:
+                        k = branches[at + (x != state[a + k])]
+                for s in range(row.size):
+                    row[s] += share * values[c + first[a + k], s]
+        top = row.max()
+        total = 0.0
+        for s in range(row.size):
+            total += np.exp(row[s] - top)
+        row -= top + np.log(total)
+
+
+@njit(cache=True, nogil=True)
+def _add_worths(node_start, branch_start, leaf_start, variable, first, branches, flow, values, shares, out):
+    """Add the root of the worth of every split to that of its variable; children come after their parents."""
+    r = values.shape[1]
+    for t in range(node_start.size - 1):
+        a, b, c = node_start[t], branch_start[t], leaf_start[t]
+        n = node_start[t + 1] - a
+        means = np.zeros((n, r))
+        for k in range(n - 1, -1, -1):
+            if variable[a + k] < 0:
+                for s in range(r):
+                    means[k, s] = values[c + first[a + k], s]
+                continue
+            at = b + first[a + k]
+            total = max(np.float64(flow[at]) + np.float64(flow[at + 1]), 1e-300)
+            for s in range(r):
+                for e in range(2):
+                    means[k, s] += flow[at + e] / total * means[branches[at + e], s]
+            worth = 0.0
+            for e in range(2):
+                mean, square = 0.0, 0.0
+                for s in range(r):
+                    moved = means[branches[at + e], s] - means[k, s]
+                    mean += shares[s] * moved
+                    square += shares[s] * moved * moved
+                worth += 0.5 * flow[at + e] * (square - mean * mean)
+            out[variable[a + k]] += np.sqrt(max(worth, 0.0))

@@ -1,0 +1,239 @@
+"""What the kernels of boosting see: tables of indicators, a target under way, its trees, and room to work in.
+
+An *indicator* says whether a variable is in one of its states. A variable of two states has one, for its second; one of
+more has one for each. Arrays by row are filled up to whole words of 64 rows.
+
+Symbols  m rows in w words, n indicators, c states of the target but the most frequent one, k leaves at most
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from quiltwork.data.bits import full_plane, lowest_bit, pack_codes
+from quiltwork.data.dataset import Dataset, physical_memory
+from quiltwork.errors import ResourceLimitError
+from quiltwork.search.gradient_trees import N_PLANES
+
+# Fields of these tuples keep their order: kernels cached on disk know them by place.
+
+
+class Table(NamedTuple):
+    """Rows as indicators.
+
+    planes   (n, w) uint64, the rows that have each indicator
+    by_row   (m, n / 64) uint64, the indicators that each row has; (0, 0) for rows that are only judged
+    weights  (m,), or empty where every row counts once
+    n_rows   m
+    """
+
+    planes: np.ndarray
+    by_row: np.ndarray
+    weights: np.ndarray
+    n_rows: int
+
+
+class Target(NamedTuple):
+    """The boosting of one target under way; `grow_trees` carries it on.
+
+    odds         (c, 64 w) float32 of the rows learned from
+    held_odds    the same of the rows held out
+    labels       (c, 64 w) uint8, 1 where the row is in the state
+    held_labels  (rows held out,) int64, the place of the row's state in odds; c for the most frequent state, -1 for a
+                 row that does not count
+    candidates   indicators that may be asked about, ascending
+    random       (1,) uint64, state of the random numbers
+    """
+
+    odds: np.ndarray
+    held_odds: np.ndarray
+    labels: np.ndarray
+    held_labels: np.ndarray
+    candidates: np.ndarray
+    random: np.ndarray
+
+
+class Limits(NamedTuple):
+    """How trees are grown: n_drawn candidates take part in a round, and a row is walked at the cost of row_cost."""
+
+    rate: float
+    l2: float
+    max_leaves: int
+    n_drawn: int
+    row_cost: float
+
+
+class Trees(NamedTuple):
+    """Trees one after another, as in `cpds/boosted.py`, but with indicators, and no value for the most frequent state.
+
+    n_leaves   (rounds,)
+    indicator  (nodes,) int32, what a node asks for, -1 for a leaf
+    first, branches, flow
+    values     (leaves, c) float32
+    """
+
+    n_leaves: np.ndarray
+    indicator: np.ndarray
+    first: np.ndarray
+    branches: np.ndarray
+    flow: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def room_for(cls, rounds: int, max_leaves: int, n_channels: int) -> Trees:
+        n_branches = rounds * (2 * max_leaves - 2)
+        return cls(
+            n_leaves=np.zeros(rounds, np.int64),
+            indicator=np.empty(n_branches + rounds, np.int32),
+            first=np.empty(n_branches + rounds, np.int32),
+            branches=np.empty(n_branches, np.int32),
+            flow=np.empty(n_branches, np.float32),
+            values=np.empty((rounds * max_leaves, n_channels), np.float32),
+        )
+
+    def cut(self, rounds: int) -> Trees:
+        """The first trees."""
+        leaves = int(self.n_leaves[:rounds].sum())
+        nodes, branches = slice(2 * leaves - rounds), slice(2 * (leaves - rounds))
+        parts = self.indicator[nodes], self.first[nodes], self.branches[branches], self.flow[branches]
+        return Trees(self.n_leaves[:rounds], *parts, self.values[:leaves])
+
+    @classmethod
+    def join(cls, parts: list[Trees]) -> Trees:
+        return cls(*(np.concatenate(pieces) for pieces in zip(*parts, strict=True)))
+
+
+class Scratch(NamedTuple):
+    """Room to work in, for one target.
+
+    gradients, slopes  (c, 64 w) int32, rounded
+    planes             (c, N_PLANES, w) bit planes of the labels, of p and of the slopes
+    masked             (N_PLANES, w) those of one state within a leaf
+    sums               (k, 2 c, n_drawn) int64, G and H of the rows of each leaf that have each drawn indicator
+    totals             (k, 2 c) int64, of all rows of the leaf
+    gains, side        (n_drawn,) of the leaf in hand, what each split gains, and the slopes of its one side
+    gain, best         (k,) the best of them for each leaf, and its place among the drawn
+    masks, held_masks  (k, w) the rows of each leaf
+    leaf, held_leaf    (64 w) uint8, the leaf of each row
+    drawn              (n_drawn,) the indicators of this round
+    slot               (n,) the place of an indicator among them
+    drawn_words        (n / 64,) they as bits
+    node               (k,) the node of each leaf
+    question           (2 k - 1,) the indicator that a node asks for, or -1 less the number of its leaf
+    branch             (2 k - 1,) the node for yes; that for no is the next
+    rows               (2 k - 1,) weight of the rows at a node
+    """
+
+    gradients: np.ndarray
+    slopes: np.ndarray
+    planes: np.ndarray
+    masked: np.ndarray
+    sums: np.ndarray
+    totals: np.ndarray
+    gains: np.ndarray
+    side: np.ndarray
+    gain: np.ndarray
+    best: np.ndarray
+    masks: np.ndarray
+    held_masks: np.ndarray
+    leaf: np.ndarray
+    held_leaf: np.ndarray
+    drawn: np.ndarray
+    slot: np.ndarray
+    drawn_words: np.ndarray
+    node: np.ndarray
+    question: np.ndarray
+    branch: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, table: Table, held_out: Table, target: Target, limits: Limits) -> Scratch:
+        (c, n_filled), (n, words), held_words = target.labels.shape, table.planes.shape, held_out.planes.shape[1]
+        k, drawn = limits.max_leaves, limits.n_drawn
+        _refuse_if_huge(8 * k * 2 * c * drawn, f"{c + 1} states of a target and {n:,} states of its parents")
+        planes = np.zeros((c, N_PLANES, words), np.uint64)
+        planes[:, 0] = np.packbits(target.labels, axis=1, bitorder="little").view(np.uint64)
+        return cls(
+            gradients=np.empty((c, n_filled), np.int32),
+            slopes=np.empty((c, n_filled), np.int32),
+            planes=planes,
+            masked=np.empty((N_PLANES, words), np.uint64),
+            sums=np.empty((k, 2 * c, drawn), np.int64),
+            totals=np.empty((k, 2 * c), np.int64),
+            gains=np.empty(drawn),
+            side=np.empty(drawn),
+            gain=np.empty(k),
+            best=np.empty(k, np.int64),
+            masks=np.empty((k, words), np.uint64),
+            held_masks=np.empty((k, held_words), np.uint64),
+            leaf=np.empty(n_filled, np.uint8),
+            held_leaf=np.empty(64 * held_words, np.uint8),
+            drawn=np.empty(drawn, np.int64),
+            slot=np.zeros(n, np.int64),
+            drawn_words=np.empty((n + 63) // 64, np.uint64),
+            node=np.empty(k, np.int64),
+            question=np.empty(2 * k - 1, np.int64),
+            branch=np.empty(2 * k - 1, np.int64),
+            rows=np.empty(2 * k - 1),
+        )
+
+
+# Indicators
+
+
+def indicator_states(n_states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The variable and the state of every indicator."""
+    own = [np.arange(r) if r > 2 else np.arange(1, r) for r in n_states.tolist()]
+    variable = np.repeat(np.arange(len(own)), [len(states) for states in own])
+    return variable.astype(np.int32), np.concatenate([np.empty(0), *own]).astype(np.int32)
+
+
+def tabulate(data: Dataset, to_learn: bool) -> Table:
+    """The indicators of all rows; by row too if they are learned from."""
+    variable, _ = indicator_states(data.n_states)
+    words, row_words = data.planes.shape[1], (len(variable) + 63) // 64
+    n_bytes = 8 * words * len(variable) + 8 * row_words * data.n_samples * to_learn
+    _refuse_if_huge(n_bytes, f"{data.n_samples:,} rows of variables with {len(variable):,} states in all")
+    planes = data.planes
+    if (data.n_states > 2).any():
+        planes = np.empty((len(variable), words), np.uint64)
+        for v, r in enumerate(data.n_states.tolist()):
+            planes[variable == v] = _planes_of(data, v)[int(r == 2) :] if r > 1 else 0
+    by_row = np.zeros((data.n_samples, row_words) if to_learn else (0, 0), np.uint64)
+    if to_learn:
+        _turn(planes, by_row)
+    return Table(planes, by_row, np.empty(0) if data.weights is None else data.weights, data.n_samples)
+
+
+def _planes_of(data: Dataset, v: int) -> np.ndarray:
+    """(states, words) of one variable, its first state included."""
+    planes = np.zeros((data.n_states[v], data.planes.shape[1]), np.uint64)
+    if data.code_row[v] >= 0:
+        pack_codes(data.codes[data.code_row[v]], planes[1:])
+    else:
+        planes[1:] = data.planes[data.first_plane[v] : data.first_plane[v + 1]]
+    planes[0] = full_plane(data.n_samples) & ~np.bitwise_or.reduce(planes[1:], axis=0)
+    return planes
+
+
+def _refuse_if_huge(n_bytes: float, of_what: str) -> None:
+    if n_bytes > physical_memory() / 2:
+        raise ResourceLimitError(
+            f"Boosting takes {n_bytes / 2**30:.1f} GB for {of_what}, more than half this machine's memory: leave out "
+            "the variables of most states, or take a sample of the rows."
+        )
+
+
+@njit(cache=True, nogil=True)
+def _turn(planes, by_row):
+    """The bits of planes (n, w) into by_row (m, n / 64), zeroed."""
+    for f in range(planes.shape[0]):
+        bit = np.uint64(1) << np.uint64(f & 63)
+        for w in range(planes.shape[1]):
+            word = planes[f, w]
+            while word != 0:
+                by_row[(w << 6) + np.int64(lowest_bit(word)), f >> 6] |= bit
+                word &= word - np.uint64(1)
