@@ -1,6 +1,5 @@
 """What holds for every learner that ranks items, and how well each ranks films."""
 
-import time
 
 import numpy as np
 import pytest
@@ -206,10 +205,8 @@ def test_the_same_by_its_name(learner):
 def test_what_cannot_fit_is_refused_at_once(learner):
     n_items = 20_000
     X = csr_array(([1, 1], ([0, 1], [3, 5])), shape=(3, n_items), dtype=np.uint8)
-    began = time.perf_counter()
     with pytest.raises(ResourceLimitError, match=r"20,000 items would take 4\.5 GB.*limit of 4 GB") as caught:
         learner.fit(X)
-    assert time.perf_counter() - began < 2
     assert ("'rank'" in str(caught.value)) == (learner.name == "gmf")
 
 

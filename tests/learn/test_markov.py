@@ -91,10 +91,13 @@ def test_too_many_missing_values_that_hang_together_are_refused():
     assert qw.predict_proba(chain, rows_of_states(chain, [[0, 1] + [None] * 38]), "v0").shape == (1, 2)
 
 
-def test_features_too_long_for_tables_are_refused():
-    long = network([2] * 30, [[(v, 1) for v in range(30)]], [1.0])
-    with pytest.raises(ResourceLimitError, match="learn shorter features"):
-        qw.log_conditionals(long, np.ones((1, 30), int))
+def test_features_may_be_of_any_length():
+    long = network([2] * 60, [[(v, 1) for v in range(60)], [(0, 1)]], [2.0, 0.5])
+    rows = [[1] * 60, [1] * 59 + [0], [0] * 60]
+    found = qw.log_conditionals(long, rows_of_states(long, rows))
+    assert found[0, 0] == pytest.approx(-np.log1p(np.exp(-2.5)))
+    assert found[1, 59] == pytest.approx(-np.log1p(np.exp(2.0))) and found[1, 58] == pytest.approx(np.log(0.5))
+    assert found[2, 0] == pytest.approx(-np.log1p(np.exp(0.5)))
 
 
 def test_the_sampler_agrees_with_the_full_joint():
@@ -102,7 +105,7 @@ def test_the_sampler_agrees_with_the_full_joint():
     features = [[(0, 1), (1, 1)], [(1, 0), (2, 2)], [(0, 1), (2, 1), (3, 0)], [(3, 1)]]
     model = network([2, 2, 3, 2], features, [1.0, -0.7, 0.8, 0.4])
     table = log_linear.joint([2, 2, 3, 2], features, model.weights)
-    answer = qw.query(model, ["v0", "v2"], {"v3": 0}, n_samples=40_000, seed=0)
+    answer = qw.query(model, ["v0", "v2"], {"v3": 0}, method="gibbs", n_samples=40_000, seed=0)
     exact = full_joint.posterior(table, [0, 2], [None, None, None, 0])
     assert answer.converged
     assert np.abs(answer.probabilities - exact).max() <= 5 * answer.error
@@ -257,6 +260,7 @@ def test_saving_keeps_every_answer(tmp_path):
         ("states", 2),
         ("states", -1),
         ("weights", np.nan),
+        ("weights", np.inf),
         ("state_counts", -1.0),
     ],
 )
@@ -272,10 +276,22 @@ def test_numbers_that_no_network_can_have_are_refused(tensor, value):
         markov_file.unpack(description, {**tensors, tensor: tensors[tensor][:-1]}, {})
 
 
+def test_weights_that_overflow_together_are_refused():
+    model = network([2, 2], [[(0, 1)], [(0, 1), (1, 1)]], [1e308, 1e308])
+    description, tensors = markov_file.pack(model)
+    with pytest.raises(ValueError, match="all of them together too"):
+        markov_file.unpack(description, tensors, {})
+
+
 # Bad input
 
 
-WRONG = [{"k": 0}, {"structure": "dtls"}, {"prior_width": 0.0}, {"prior_width": -1.0}, {"max_iter": 0}, {"tol": -1.0}]
+WRONG = [
+    {"k": 0}, {"structure": "dtls"}, {"prior_width": 0.0}, {"prior_width": -1.0}, {"max_iter": 0}, {"tol": -1.0},
+    {"kappa": 0.0}, {"kappa": 1.5}, {"kappa": -0.1}, {"features": "prune-7"}, {"edge_penalty": 0.0}, {"rule": "xor"},
+    {"lasso": -1.0}, {"objective": "both"}, {"batch": 0}, {"delta": 0.0}, {"tie": -1.0}, {"grace": 0}, {"memory": 0},
+    {"prior_width": (1.0, 0.0)}, {"prior_width": ()},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -303,9 +319,9 @@ def test_constant_and_duplicate_columns():
 
 
 def test_too_many_features_are_refused(monkeypatch):
-    monkeypatch.setattr("quiltwork.learn.markov.MAX_FEATURES", 35)
+    monkeypatch.setattr("quiltwork.search.features.MAX_FEATURES", 35)
     columns = random_table(0, 200, [6, 6])
-    with pytest.raises(ResourceLimitError, match="make 36 features, past the limit of 35: lower k, or merge states"):
+    with pytest.raises(ResourceLimitError, match="36 features are past the limit of 35: lower k, or merge states"):
         qw.learn("mn", dataset(columns, [6, 6]))
 
 

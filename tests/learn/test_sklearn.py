@@ -12,9 +12,14 @@ import quiltwork as qw
 
 LEARNERS = [
     qw.BayesianNetwork(search="climb", max_parents=2),
+    qw.BayesianNetwork(cpd="tree"),
+    qw.BayesianNetwork(cpd="graph", max_parents=2),
     qw.HybridRandomField(k=2, k_star=3),
-    qw.DependencyNetwork(k=2),
+    qw.DependencyNetwork(),
+    qw.DependencyNetwork(cpd="table", k=2),
     qw.MarkovNetwork(k=1),
+    qw.MarkovNetwork(structure="dtsl", features="default"),
+    qw.MarkovTree(),
 ]
 EXCEPTIONS: dict[str, str] = {}
 

@@ -8,7 +8,6 @@ import pickle
 import re
 import subprocess
 import sys
-import time
 import zipfile
 from dataclasses import replace
 
@@ -351,9 +350,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_a_layout_that_does_not_fit_is_refused(tmp_path, asia, layout):
-    start = time.perf_counter()
     refused(tmp_path, forged(*opened(asia), layout=layout), max_bytes=10**9)
-    assert time.perf_counter() - start < 5
 
 
 def test_bytes_that_no_tensor_covers_are_refused(tmp_path, asia):
@@ -425,9 +422,7 @@ def test_a_header_that_would_grow_in_memory_is_refused_before_it_is_parsed(tmp_p
     """12 MB of empty lists would be 400 MB of Python objects."""
     told, tensors = opened(asia)
     grown = forged(told, tensors, before_sealing=lambda h: h[:-1] + b',"x":[' + b"[]," * 4_000_000 + b"[]]}")
-    start = time.perf_counter()
     refused(tmp_path, grown, ModelTooLargeError)
-    assert time.perf_counter() - start < 1
 
 
 # Other things under our suffix

@@ -19,8 +19,11 @@ class Answer:
     states         their states, one tuple per axis
     probabilities  one axis per variable; sums to one
     method         how it was computed
-    converged      whether the method came to its end
-    error          the standard error of the estimate; 0.0 for an exact answer
+    converged      whether the method came to its end: chains that agree, messages that settled
+    error          the largest standard error of the probabilities; 0.0 for an exact answer, None where the method
+                   (belief propagation, mean field) has no error bar
+    r_hat          how far the chains of a sampler agree, 1 is best; None for other methods
+    n_effective    independent draws that the samples are worth; None for other methods
 
     >>> rain = Answer(("rain",), (("no", "yes"),), np.array([0.8, 0.2]), "exact")
     >>> rain["yes"]
@@ -38,7 +41,9 @@ class Answer:
     probabilities: np.ndarray
     method: str
     converged: bool = True
-    error: float = 0.0
+    error: float | None = 0.0
+    r_hat: float | None = None
+    n_effective: float | None = None
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)

@@ -26,14 +26,19 @@ from numba import njit
 from quiltwork.data.dataset import NO_CODE, Dataset, position
 from quiltwork.infer.conditionals import factor_logits
 from quiltwork.infer.dependency import dependency_logits
+from quiltwork.infer.gaussian import gaussian_log_conditionals
+from quiltwork.infer.gaussian_tree import gaussian_tree_log_conditionals
 from quiltwork.infer.markov import markov_logits
+from quiltwork.infer.markov_tree import tree_logits
 from quiltwork.infer.missing import add_logits
 from quiltwork.infer.question import blocks_about, implementation, model_of, once_per_model, row_blocks, rows_of
 from quiltwork.infer.tables import compiled
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.dependency import DependencyNet
+from quiltwork.models.gaussian import GaussianNet
 from quiltwork.models.hybrid import AveragedField, HybridField
 from quiltwork.models.markov import MarkovNet
+from quiltwork.models.markov_tree import DiscreteTree, GaussianTree
 
 
 def log_conditionals(model: Any, X: object) -> np.ndarray:
@@ -48,8 +53,8 @@ def log_conditionals(model: Any, X: object) -> np.ndarray:
     model = model_of(model)
     rows = rows_of(model, X)
     out = np.empty((rows.n_samples, rows.n_vars))
-    for block, codes, logits in logit_blocks(model, rows):
-        _log_conditionals(codes, logits, first_state(model), out[block])
+    for block, conditionals in _conditional_blocks(model, rows):
+        out[block] = conditionals
     return out
 
 
@@ -66,9 +71,7 @@ def pseudo_log_likelihood(model: Any, X: object) -> np.ndarray:
     model = model_of(model)
     rows = rows_of(model, X)
     out = np.empty(rows.n_samples)
-    for block, codes, logits in logit_blocks(model, rows):
-        conditionals = np.empty(codes.shape)
-        _log_conditionals(codes, logits, first_state(model), conditionals)
+    for block, conditionals in _conditional_blocks(model, rows):
         out[block] = conditionals.sum(axis=1)
     return out
 
@@ -104,6 +107,18 @@ def blanket(model: Any, variable: str) -> list[str]:
     return [model.variables[v].name for v in around]
 
 
+def _conditional_blocks(model: Any, rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of rows: (which, log P(x_v | all others) at their values); numbers have no logits."""
+    if type(model) in DENSITIES:
+        for block, values in row_blocks(rows, rows.n_vars):
+            yield block, DENSITIES[type(model)](model, values)
+        return
+    for block, codes, logits in logit_blocks(model, rows):
+        conditionals = np.empty(codes.shape)
+        _log_conditionals(codes, logits, first_state(model), conditionals)
+        yield block, conditionals
+
+
 def logit_blocks(model: Any, rows: Dataset) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Blocks of rows: (which, their codes, their logits)."""
     for block, codes in row_blocks(rows, first_state(model)[-1]):
@@ -135,6 +150,12 @@ def first_state(model: Any) -> np.ndarray:
 
 
 def _bayesian_logits(model: BayesianNet, codes: np.ndarray, target: int | None) -> np.ndarray:
+    if not model.is_tabular:
+        out, gaps = factor_logits(model, codes, target)
+        rows = np.flatnonzero(gaps.any(axis=1))  # missing values are summed out over tables
+        if len(rows):
+            out[rows] = _bayesian_logits(model.tabular(), codes[rows], target)
+        return out
     net = compiled(model)
     families = np.arange(net.n_vars)
     if target is not None:
@@ -147,7 +168,7 @@ def _bayesian_logits(model: BayesianNet, codes: np.ndarray, target: int | None) 
     return out
 
 
-def _bayesian_blanket(model: BayesianNet, v: int) -> list[int]:
+def _bayesian_blanket(model: BayesianNet | GaussianNet, v: int) -> list[int]:
     return model.structure.blanket(v)
 
 
@@ -181,13 +202,21 @@ LOGITS: dict[type, Callable[..., np.ndarray]] = {
     HybridField: _field_logits,
     DependencyNet: dependency_logits,
     MarkovNet: markov_logits,
+    DiscreteTree: tree_logits,
     AveragedField: _averaged_logits,
+}
+DENSITIES: dict[type, Callable[..., np.ndarray]] = {
+    GaussianNet: gaussian_log_conditionals,
+    GaussianTree: gaussian_tree_log_conditionals,
 }
 BLANKET: dict[type, Callable[..., list[int]]] = {
     BayesianNet: _bayesian_blanket,
+    GaussianNet: _bayesian_blanket,
     HybridField: HybridField.blanket,
     DependencyNet: DependencyNet.blanket,
     MarkovNet: MarkovNet.blanket,
+    DiscreteTree: DiscreteTree.blanket,
+    GaussianTree: GaussianTree.blanket,
     AveragedField: AveragedField.blanket,
 }
 

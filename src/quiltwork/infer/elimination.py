@@ -91,7 +91,7 @@ def all_marginals(plan: Plan, codes: np.ndarray) -> tuple[np.ndarray, float]:
 def _collected(plan: Plan, codes: np.ndarray) -> tuple[np.ndarray, float, bool]:
     """(workspace, log_scale, whether it holds logarithms): probabilities if they do, logarithms if they must."""
     work = np.empty(plan.n_entries)
-    log_scale, lost = _climb_up(plan, codes, work, False)
+    log_scale, lost = _climb_up(plan, codes, work, False) if plan.net.in_range else (0.0, True)
     if lost:
         log_scale, _ = _climb_up(plan, codes, work, True)
     return work, log_scale, lost
@@ -142,7 +142,7 @@ def make_plan(
     arrange = _side_by_side if both_ways else _stacked
     table_at, message_at, n_entries = arrange(schedule, children, entries, separators)
     widest = max(range(len(entries)), key=entries.__getitem__)
-    _check_size(len(clusters[widest]), n_entries, max_entries)
+    check_size(len(clusters[widest]), n_entries, max_entries)
     arrays = Clusters(
         np.array(schedule, np.int64),
         np.array(parent, np.int64),
@@ -188,7 +188,7 @@ def min_fill_order(
         around = near[i]
         neighbours = list(_ones(around))
         size = math.prod(n_states[columns[j]] for j in neighbours) * n_states[columns[i]]
-        _check_size(len(neighbours) + 1, size, max_entries)
+        check_size(len(neighbours) + 1, size, max_entries)
         touched = around | (_connect(near, fill, around) if cost else 0)
         for j in neighbours:
             near[j] &= ~(1 << i)
@@ -223,13 +223,14 @@ def _ones(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
-def _check_size(width: int, n_entries: int, max_entries: int) -> None:
+def check_size(width: int, n_entries: int, max_entries: int) -> None:
     if n_entries > max_entries:
         size = float(min(n_entries, 10**300))  # the true number may be beyond a float
         raise ResourceLimitError(
-            f"The exact answer needs a table over {width} variables and room for at least {size:.3g} numbers "
+            f"The exact answer needs a table over {width} variables or more and room for at least {size:.3g} numbers "
             f"({8 * size / 2**20:.3g} MB) where max_entries allows {max_entries:.3g}; ask for fewer variables at a "
-            "time, give more evidence, raise max_entries, or estimate the answer from sample(model, n)."
+            "time, give more evidence, raise max_entries, or estimate the answer: query with method='gibbs', 'mcsat' "
+            "or 'bp', log_partition with method='ais', or count in sample(model, n)."
         )
 
 

@@ -1,14 +1,14 @@
 """Exact answers: posterior of some variables, marginals of all, probability of the evidence.
 
-A query is first made small. Variables that are neither asked for nor observed, and have no descendant that is,
-sum to one and are left out (barren). What the evidence cuts off from the query cannot change the answer and is
-left out too, but for the tables that hold zeros: they alone can tell that the evidence is impossible. The rest is
-eliminated (see `elimination`), and its size is known before it begins.
+In a Bayesian network a query is first made small. Variables that are neither asked for nor observed, and have no
+descendant that is, sum to one and are left out (barren). What the evidence cuts off from the query cannot change the
+answer and is left out too, but for the tables that hold zeros: they alone can tell that the evidence is impossible. The
+rest is eliminated (see `elimination`), and its size is known before it begins. Markov networks: see `undirected`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,13 @@ import numpy as np
 from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import ResourceLimitError, ZeroEvidenceError
 from quiltwork.infer.elimination import MAX_ENTRIES, Plan, all_marginals, joint, make_plan
+from quiltwork.infer.markov_tree import tree_log_evidence, tree_marginals, tree_query
 from quiltwork.infer.question import evidence_codes, implementation, model_of, once_per_model
 from quiltwork.infer.tables import CompiledNet, compiled
+from quiltwork.infer.undirected import boxed_log_evidence, boxed_marginals, boxed_query
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.markov import MarkovNet
+from quiltwork.models.markov_tree import DiscreteTree
 
 
 def marginals(
@@ -129,6 +133,18 @@ def _free(net: CompiledNet, families: Iterable[int], codes: np.ndarray) -> set[i
     return {v for c in families for v in net.family(c) if codes[v] == NO_CODE}
 
 
-QUERY = {BayesianNet: _bayesian_query}
-MARGINALS = {BayesianNet: _bayesian_marginals}
-LOG_EVIDENCE = {BayesianNet: _bayesian_log_evidence}
+QUERY: dict[type, Callable[..., np.ndarray | None]] = {
+    BayesianNet: _bayesian_query,
+    DiscreteTree: tree_query,
+    MarkovNet: boxed_query,
+}
+MARGINALS: dict[type, Callable[..., np.ndarray | None]] = {
+    BayesianNet: _bayesian_marginals,
+    DiscreteTree: tree_marginals,
+    MarkovNet: boxed_marginals,
+}
+LOG_EVIDENCE: dict[type, Callable[..., float]] = {
+    BayesianNet: _bayesian_log_evidence,
+    DiscreteTree: tree_log_evidence,
+    MarkovNet: boxed_log_evidence,
+}

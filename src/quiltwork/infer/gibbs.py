@@ -1,12 +1,13 @@
 """Gibbs sampling: draw each variable in turn from its conditional given all the others.
 
-It needs nothing but conditionals, so it serves models that have no joint distribution in closed form. In a Bayesian
-network it converges to that network's distribution. In a hybrid field or a dependency network, whose local pieces
-need not agree with each other, it is an *ordered* Gibbs sampler (Heckerman et al. 2000, section 2): the variables are
-visited in the order of their columns, and what it converges to may depend on that order.
+It needs nothing but conditionals, so it serves models that have no joint distribution in closed form. In a Bayesian or
+a Markov network it converges to that network's distribution. In a hybrid field or a dependency network, whose local
+pieces need not agree with each other, it is an *ordered* Gibbs sampler (Heckerman et al. 2000, section 2): variables
+are visited in the order of their columns, and what it converges to may depend on that order.
 
-Several chains start apart. How far they agree (R-hat) tells whether they have forgotten their starts, and the spread of
-their batch means how sure the answer is.
+Two engines draw: models made of tables and trees look their conditionals up (see `lookup`), Markov networks keep the
+logits of all variables at hand (see `walk`). Several chains start apart, and `chains` tells how far to trust them. Each
+chain has its own random numbers, so nothing depends on the number of threads.
 
 Probabilities of one variable are Rao-Blackwellised: its conditional is averaged, not its draws. For several
 variables the joint states that were drawn are counted.
@@ -16,62 +17,90 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
-from quiltwork.errors import ConvergenceWarning, ResourceLimitError
-from quiltwork.infer.conditionals import conditionals
+from quiltwork.errors import ConvergenceWarning
+from quiltwork.infer.boxes import boxes_of, given
+from quiltwork.infer.chains import (
+    BATCHES,
+    CHAINS,
+    Estimate,
+    batch_ends,
+    check_cells,
+    estimate,
+    not_found,
+    r_hat,
+    side_by_side,
+)
+from quiltwork.infer.conditionals import Conditionals, conditionals
+from quiltwork.infer.lookup import LANES, Lookup, is_possible, spelled_out, sweep
+from quiltwork.infer.question import once_per_model
+from quiltwork.infer.walk import field_of, look_around, walker_at
+from quiltwork.infer.walk import sweep as sweep_boxes
+from quiltwork.models.markov import MarkovNet
 from quiltwork.rng import stream
 
-CHAINS = 8
-R_HAT_LIMIT = 1.1
-BATCHES = 10  # per chain
-MAX_CELLS = 4096  # joint states of a query
+MIXED = 1.1  # R-hat, as a mean over many variables, beyond which chains are said not to have mixed
 KERNEL_UPDATES = 2**20  # variables drawn before a kernel returns: some tens of milliseconds
 THIN = 10  # sweeps between two rows of a sample
+
+_NOTHING = np.empty(0, np.int64)
 
 
 def gibbs_query(
     model: Any, asked: list[int], evidence: np.ndarray, n_samples: int, burn_in: int, seed: int
+) -> Estimate | None:
+    """Probabilities of the joint states of `asked`, the last varying fastest; None where no possible state is found."""
+    n_states = [model.variables[v].n_states for v in asked]
+    n_cells = check_cells(math.prod(n_states))
+    chains = _chains(model, evidence, CHAINS, seed)
+    if not _burn_in(chains, burn_in):
+        return None
+    batches = _batches(chains, n_samples, np.array(asked, np.int64), n_cells if len(asked) > 1 else 0)
+    if len(asked) == 1:
+        first = int(chains.first_state[asked[0]])
+        batches = batches[:, :, first : first + n_states[0]]
+    return estimate(batches, n_samples)
+
+
+def gibbs_marginals(
+    model: Any, evidence: np.ndarray, n_samples: int, burn_in: int, seed: int
 ) -> tuple[np.ndarray, bool, float]:
-    """Probabilities of the joint states of `asked`, whether the chains agree, and the largest standard error."""
-    laid_out = conditionals(model)
-    n_cells = math.prod(int(laid_out.n_states[v]) for v in asked)
-    if n_cells > MAX_CELLS:
-        raise ResourceLimitError(
-            f"A query by sampling can tell apart {MAX_CELLS:,} joint states, and this one has {n_cells:,}; "
-            "ask for fewer variables at a time."
-        )
-    per_chain = -(-n_samples // CHAINS)
-    chains = _start(laid_out, evidence, CHAINS, seed)
-    _run(laid_out, evidence, chains, burn_in)
-    batches = np.empty((CHAINS, BATCHES, n_cells))
-    for b in range(BATCHES):
-        sweeps = per_chain * (b + 1) // BATCHES - per_chain * b // BATCHES
-        batches[:, b] = _run(laid_out, evidence, chains, max(sweeps, 1), np.array(asked, np.int64), n_cells)
-    error = batches.reshape(-1, n_cells).std(axis=0, ddof=1) / math.sqrt(CHAINS * BATCHES)
-    shape = [int(laid_out.n_states[v]) for v in asked]
-    return batches.mean(axis=(0, 1)).reshape(shape), bool(_r_hat(batches).max() <= R_HAT_LIMIT), float(error.max())
+    """The distribution of every variable given the evidence, one after another; whether the chains agree; the largest
+    standard error."""
+    chains = _chains(model, evidence, CHAINS, seed)
+    if not _burn_in(chains, burn_in):
+        raise not_found("gibbs")
+    free, first = np.flatnonzero(evidence == NO_CODE), chains.first_state
+    batches = _batches(chains, n_samples, free, 0)
+    for v in np.flatnonzero(evidence != NO_CODE):
+        batches[:, :, first[v] : first[v + 1]] = np.arange(first[v + 1] - first[v]) == evidence[v]
+    found = estimate(batches, n_samples)
+    return found.probabilities, bool(r_hat(batches).mean() <= MIXED), found.error
 
 
 def gibbs_sample(model: Any, n: int, seed: int, burn_in: int = 1000) -> list[np.ndarray]:
     """n rows as columns of codes: every tenth sweep of a few chains, after burn-in."""
-    laid_out = conditionals(model)
-    n_vars = len(laid_out.n_states)
-    nothing = np.full(n_vars, NO_CODE, np.uint16)
+    n_vars = len(model.variables)
     n_chains = max(1, min(n, 4 * CHAINS))
-    chains = _start(laid_out, nothing, n_chains, seed)
-    _run(laid_out, nothing, chains, burn_in)
+    chains = _chains(model, np.full(n_vars, NO_CODE, np.uint16), n_chains, seed)
+    _burn_in(chains, burn_in)
     rows = np.empty((-(-n // n_chains), n_chains, n_vars), np.uint16)
-    for k in range(len(rows)):
-        _run(laid_out, nothing, chains, THIN)
-        rows[k] = chains[0]
+
+    def tasks(g: int) -> Iterator[None]:
+        own = chains.of_group(g)
+        for row in rows:
+            yield from chains.sweeps(g, THIN)
+            row[own] = chains.states(g)
+
+    side_by_side(tasks, chains.n_groups)
     if len(rows) >= 2 * BATCHES:
         batches = np.stack([(part > 0).mean(axis=0) for part in np.array_split(rows, BATCHES)], axis=1)
-        if _r_hat(batches).mean() > R_HAT_LIMIT:
+        if r_hat(batches).mean() > MIXED:
             warnings.warn(
                 "The Gibbs chains of this sample have not mixed; its rows lean on where the chains started.",
                 ConvergenceWarning,
@@ -80,106 +109,121 @@ def gibbs_sample(model: Any, n: int, seed: int, burn_in: int = 1000) -> list[np.
     return list(rows.reshape(-1, n_vars)[:n].T.copy())
 
 
-def _start(laid_out: Any, evidence: np.ndarray, n_chains: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Chains at random states, the evidence set: (states (chains, n_vars), generator states (chains, 1))."""
-    rng = stream(seed, 0)
-    states = (rng.random((n_chains, len(laid_out.n_states))) * laid_out.n_states).astype(np.uint16)
-    known = evidence != NO_CODE
-    states[:, known] = evidence[known]
-    return states, rng.integers(0, 2**63, (n_chains, 1)).astype(np.uint64)
+# Chains, whichever engine drives them
 
 
-def _run(
-    laid_out: Any,
-    evidence: np.ndarray,
-    chains: tuple[np.ndarray, np.ndarray],
-    sweeps: int,
-    asked: np.ndarray | None = None,
-    n_cells: int = 0,
-) -> np.ndarray:
-    """Sweep every chain, returning to Python often; the mean probability of each cell by chain, if any is asked for."""
-    states, generators = chains
-    free = np.flatnonzero(evidence == NO_CODE)
-    at_a_time = max(1, KERNEL_UPDATES // max(1, len(free)))
-    wanted = np.empty(0, np.int64) if asked is None else asked
-    sums = np.zeros((len(states), n_cells))
-    for c in range(len(states)):
-        for done in range(0, sweeps, at_a_time):
-            _sweep(laid_out, states[c], free, min(at_a_time, sweeps - done), generators[c], wanted, sums[c])
-    return sums / sweeps
+def _chains(model: Any, evidence: np.ndarray, n_chains: int, seed: int) -> LookupChains | BoxChains:
+    return (BoxChains if isinstance(model, MarkovNet) else LookupChains)(model, evidence, n_chains, seed)
 
 
-def _r_hat(batches: np.ndarray) -> np.ndarray:
-    """Gelman and Rubin's ratio for each cell, with batch means (chains, batches, cells) as the observations.
-
-    About 1 where the chains differ no more than their own batches let expect. Of chains that agree, a binary
-    query passes the limit by chance about once in 150 times (F distribution with 7 and 72 degrees of freedom).
-    """
-    n = batches.shape[1]
-    within = batches.var(axis=1, ddof=1).mean(axis=0)
-    between = batches.mean(axis=1).var(axis=0, ddof=1)
-    ratio = np.divide(between, within, out=np.where(between > 1e-12, np.inf, 1.0 / n), where=within > 1e-12)
-    return np.sqrt((n - 1) / n + ratio)
+def _burn_in(chains: LookupChains | BoxChains, n: int) -> bool:
+    """Sweep, and bring chains that are in an impossible state to one that another has found; False where none has."""
+    side_by_side(lambda g: chains.sweeps(g, n), chains.n_groups)
+    return chains.gather()
 
 
-@njit(cache=True, nogil=True)
-def _sweep(laid_out, state, free, sweeps, generator, asked, sums):
-    """Draw every free variable in order, `sweeps` times; add to sums (cells,) after each sweep."""
-    logits = np.empty(laid_out.n_states.max())
-    word = generator[0]
-    for _ in range(sweeps):
-        for v in free:
-            r = laid_out.n_states[v]
-            top = _conditional(laid_out, state, v, logits)
-            total = 0.0
-            for s in range(r):
-                logits[s] = math.exp(logits[s] - top)
-                total += logits[s]
-            # splitmix64: one multiply-and-shift generator per chain
-            word += np.uint64(0x9E3779B97F4A7C15)
-            x = word
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            x = x ^ (x >> np.uint64(31))
-            left = np.float64(x >> np.uint64(11)) * (total / 9007199254740992.0)
-            s = 0
-            while s + 1 < r and left >= logits[s]:
-                left -= logits[s]
-                s += 1
-            while logits[s] == 0.0:  # rounding may leave the last state, though it cannot happen
-                s -= 1
-            state[v] = s
-        if asked.size == 1:
-            top = _conditional(laid_out, state, asked[0], logits)
-            total = 0.0
-            for s in range(sums.size):
-                logits[s] = math.exp(logits[s] - top)
-                total += logits[s]
-            for s in range(sums.size):
-                sums[s] += logits[s] / total
-        elif asked.size > 1:
-            cell = 0
-            for v in asked:
-                cell = cell * laid_out.n_states[v] + state[v]
-            sums[cell] += 1.0
-    generator[0] = word
+def _batches(chains: LookupChains | BoxChains, n_samples: int, asked: np.ndarray, n_cells: int) -> np.ndarray:
+    """Batch means (chains, batches, cells) of the joint states of what is asked for; or, where n_cells is 0, of the
+    conditionals of each, (chains, batches, all states)."""
+    ends = batch_ends(n_samples, CHAINS)
+    batches = np.zeros((CHAINS, len(ends), n_cells or chains.first_state[-1]))
+
+    def tasks(g: int) -> Iterator[None]:
+        own = chains.of_group(g)
+        for k, n in enumerate(np.diff([0, *ends]).tolist()):
+            sums = np.zeros(batches[own, k].shape)
+            yield from chains.sweeps(g, n, asked, n_cells > 0, sums)
+            batches[own, k] = sums / n
+
+    side_by_side(tasks, chains.n_groups)
+    return batches
 
 
-@njit(cache=True, nogil=True)
-def _conditional(laid_out, state, v, logits):
-    """Logits of v given the others; returns the largest. Where no state is possible all are taken as equal."""
-    r = laid_out.n_states[v]
-    logits[:r] = 0.0
-    for f in range(laid_out.first_factor[v], laid_out.first_factor[v + 1]):
-        at = laid_out.entry[f]
-        for t in range(laid_out.first_term[f], laid_out.first_term[f + 1]):
-            at += laid_out.stride[t] * state[laid_out.variable[t]]
-        for s in range(r):
-            logits[s] += laid_out.log_values[at + laid_out.own_stride[f] * s]
-    top = -np.inf
-    for s in range(r):
-        top = max(top, logits[s])
-    if top == -np.inf:
-        logits[:r] = 0.0
-        return 0.0
-    return top
+class LookupChains:
+    """Chains of a model made of tables and trees; LANES of them are one group."""
+
+    def __init__(self, model: Any, evidence: np.ndarray, n_chains: int, seed: int):
+        self._laid_out, self._lookup = _prepared(model)
+        self._free = np.flatnonzero(evidence == NO_CODE)
+        self.first_state, self.n_chains, self.n_groups = self._laid_out.first_state, n_chains, -(-n_chains // LANES)
+        rng = stream(seed, 0)
+        shape = self.n_groups, len(evidence), LANES
+        self._states = (rng.random(shape) * self._laid_out.n_states[:, None]).astype(np.int64)
+        known = evidence != NO_CODE
+        self._states[:, known] = evidence[known, None]
+        self._words = rng.integers(0, 2**63, (self.n_groups, LANES)).astype(np.uint64)
+
+    def of_group(self, g: int) -> slice:
+        return slice(g * LANES, min((g + 1) * LANES, self.n_chains))
+
+    def states(self, g: int) -> np.ndarray:
+        """(chains of the group, n_vars)"""
+        return self._states[g].T[: self.n_chains - g * LANES]
+
+    def sweeps(
+        self, g: int, n: int, asked: np.ndarray = _NOTHING, joint: bool = False, sums: np.ndarray | None = None
+    ) -> Iterator[None]:
+        """Sweep the chains of a group, returning to Python often; adds what is asked for to sums (chains, cells)."""
+        wide = np.zeros((LANES, 0 if sums is None else sums.shape[1]))
+        is_asked = np.zeros(self._states.shape[1], np.bool_)
+        is_asked[asked] = not joint
+        at_a_time = max(1, KERNEL_UPDATES // max(1, LANES * len(self._free)))
+        where = self._states[g], self._words[g], self._free
+        for done in range(0, n, at_a_time):
+            sweep(self._laid_out, self._lookup, *where, min(at_a_time, n - done), asked, is_asked, joint, wide)
+            yield
+        if sums is not None:
+            sums += wide[: len(sums)]
+
+    def gather(self) -> bool:
+        """Bring chains in an impossible state to one that is; False where there is none."""
+        lanes = self._states.transpose(0, 2, 1).reshape(-1, self._states.shape[1])
+        possible = np.array([is_possible(self._laid_out, state) for state in lanes])
+        found = np.flatnonzero(possible)
+        for k, lost in enumerate(np.flatnonzero(~possible) if len(found) else ()):
+            self._states[lost // LANES, :, lost % LANES] = lanes[found[k % len(found)]]
+        return len(found) > 0
+
+
+@once_per_model
+def _prepared(model: Any) -> tuple[Conditionals, Lookup]:
+    laid_out = conditionals(model)
+    return laid_out, spelled_out(laid_out)
+
+
+class BoxChains:
+    """Chains of a Markov network; each is a group by itself. No state of it is impossible."""
+
+    def __init__(self, model: MarkovNet, evidence: np.ndarray, n_chains: int, seed: int):
+        boxes, _ = given(boxes_of(model), evidence)
+        known = evidence != NO_CODE
+        self._field = field_of(boxes)._replace(free=np.flatnonzero(~known))
+        self._base = np.zeros(boxes.first_state[-1])
+        self.first_state, self.n_groups = boxes.first_state, n_chains
+        self._walkers = []
+        for k in range(n_chains):
+            rng = stream(seed, 0, k)
+            state = (rng.random(len(evidence)) * boxes.n_states).astype(np.int64)
+            state[known] = evidence[known]
+            self._walkers.append(walker_at(self._field, state, rng))
+
+    def of_group(self, g: int) -> slice:
+        return slice(g, g + 1)
+
+    def states(self, g: int) -> np.ndarray:
+        """(1, n_vars)"""
+        return self._walkers[g].state[None]
+
+    def sweeps(
+        self, g: int, n: int, asked: np.ndarray = _NOTHING, joint: bool = False, sums: np.ndarray | None = None
+    ) -> Iterator[None]:
+        """Sweep a chain, returning to Python often; adds what is asked for to sums (1, cells)."""
+        at_a_time = max(1, KERNEL_UPDATES // 4 // max(1, len(self._field.free)))
+        own = np.empty(0) if sums is None else sums[0]
+        for done in range(0, n, at_a_time):
+            look_around(self._field, self._walkers[g])  # so that rounding does not add up
+            sweep_boxes(self._field, self._walkers[g], self._base, 1.0, min(at_a_time, n - done), asked, joint, own)
+            yield
+
+    def gather(self) -> bool:
+        return True

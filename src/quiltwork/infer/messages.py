@@ -5,8 +5,8 @@ fewer axes is read along the table's axes by strides, with stride 0 where it doe
 axes that the factor walks in one step are merged, so the inner loops are long. A variable whose state is known has
 one state here, and its axis disappears.
 
-Tables hold probabilities or, with `log_domain`, their logarithms. Probabilities are scaled up by powers of two
-(which is exact) whenever they have become small, and the log of the scale is returned. A product of two positive
+Tables hold probabilities or, with `log_domain`, their logarithms. Probabilities are scaled by powers of two (which
+is exact) whenever they have become small, or large, and the log of the scale is returned. A product of two positive
 numbers that comes out below TINY has begun to lose digits; the kernels then say `lost`, and the caller begins
 again with logarithms.
 """
@@ -149,7 +149,7 @@ def _rescale(table):
     if top < TINY:
         return -np.inf
     exponent = math.frexp(top)[1]
-    if exponent > -20:
+    if -20 < exponent < 20:
         return 0.0
     scale = math.ldexp(1.0, -exponent)
     for e in range(table.size):
@@ -225,7 +225,7 @@ def _n_entries(tables, axes, codes):
 def _known_entry(tables, c, codes):
     """Where the table of family c begins when the known states are fixed."""
     at = tables.first_entry[c]
-    if codes[c] != NO_CODE:
+    if c < codes.size and codes[c] != NO_CODE:  # a table without a child has a number beyond the variables
         at += codes[c]
     for j in range(tables.first_parent[c], tables.first_parent[c + 1]):
         if codes[tables.parents[j]] != NO_CODE:

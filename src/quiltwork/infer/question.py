@@ -16,6 +16,7 @@ import numpy as np
 
 from quiltwork.data.columns import Columns, columns_of
 from quiltwork.data.dataset import NO_CODE, Dataset, Variable, position
+from quiltwork.data.numbers import Numbers
 from quiltwork.errors import InputError, IntractableError
 
 Result = TypeVar("Result")
@@ -38,22 +39,23 @@ def implementation(table: Mapping[Any, Callable[..., Result]], model: object, do
     raise IntractableError(f"{door} cannot be answered by a {type(model).__name__}; it can by: {able}.")
 
 
-def rows_of(model: Any, X: object) -> Dataset:
-    """The rows of X, encoded for this model."""
-    if isinstance(X, Dataset) and X.variables == model.variables:
+def rows_of(model: Any, X: object) -> Any:
+    """The rows of X, encoded for this model: a Dataset, or Numbers where its variables are numbers."""
+    if isinstance(X, (Dataset, Numbers)) and X.variables == model.variables:
         return X
     return model.encoder.encode(X)
 
 
 def blocks_about(model: Any, X: object, target: int, entries_per_row: int) -> Iterator[np.ndarray]:
     """Codes of X in blocks for a question about one variable: its own column may be absent, since it is not used."""
-    columns = X if isinstance(X, Dataset) and X.variables == model.variables else columns_of(X)
-    if isinstance(columns, Dataset) or not _is_absent(columns, target, model.variables):
+    encoded = isinstance(X, (Dataset, Numbers)) and X.variables == model.variables
+    columns: Any = X if encoded else columns_of(X)
+    if encoded or not _is_absent(columns, target, model.variables):
         yield from (codes for _, codes in row_blocks(rows_of(model, columns), entries_per_row))
         return
     others = tuple(variable for v, variable in enumerate(model.variables) if v != target)
     for _, codes in row_blocks(replace(model.encoder, variables=others).encode(columns), entries_per_row):
-        yield np.insert(codes, target, NO_CODE, axis=1)
+        yield np.insert(codes, target, NO_CODE if codes.dtype == np.uint16 else np.nan, axis=1)
 
 
 def _is_absent(columns: Columns, target: int, variables: Sequence[Variable]) -> bool:
@@ -62,14 +64,17 @@ def _is_absent(columns: Columns, target: int, variables: Sequence[Variable]) -> 
     return len(columns.names) == len(variables) - 1
 
 
-def row_blocks(data: Dataset, entries_per_row: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """The rows in blocks: (which rows, their codes (rows, n_vars) uint16).
+def row_blocks(data: Dataset | Numbers, entries_per_row: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """The rows in blocks: (which rows, their codes (rows, n_vars) uint16, or their numbers, NaN where missing).
 
     A block is small enough that a kernel returns within some tens of milliseconds, so that Ctrl-C is heard.
     """
     size = max(64, (BLOCK_ENTRIES // max(1, entries_per_row)) // 64 * 64)  # whole words of the bit planes
     for start in range(0, data.n_samples, size):
         stop = min(start + size, data.n_samples)
+        if isinstance(data, Numbers):
+            yield slice(start, stop), data.values[start:stop]
+            continue
         words = slice(start // 64, (stop + 63) // 64)
         block = replace(
             data,

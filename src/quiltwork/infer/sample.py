@@ -7,27 +7,34 @@ Models without a joint distribution in closed form are sampled by Gibbs (see `gi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from quiltwork.data.dataset import Dataset, from_codes
+from quiltwork.data.dataset import from_codes
+from quiltwork.data.numbers import Numbers
+from quiltwork.infer.gaussian import gaussian_sample
+from quiltwork.infer.gaussian_tree import gaussian_tree_sample
 from quiltwork.infer.gibbs import gibbs_sample
+from quiltwork.infer.markov_tree import directed
 from quiltwork.infer.question import implementation, model_of
-from quiltwork.infer.tables import compiled
+from quiltwork.infer.tables import compiled, distribution_rows
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.dependency import DependencyNet
+from quiltwork.models.gaussian import GaussianNet
 from quiltwork.models.hybrid import HybridField
 from quiltwork.models.markov import MarkovNet
+from quiltwork.models.markov_tree import DiscreteTree, GaussianTree
 from quiltwork.params import Integer, Param
 from quiltwork.rng import seed_of, stream
 
 ROWS = Param("n", None, (Integer(0),), "rows to draw")
 
 
-def sample(model: Any, n: int, seed: object = 0) -> Dataset:
-    """Draw n rows.
+def sample(model: Any, n: int, seed: object = 0) -> Any:
+    """Draw n rows: a Dataset of states, or Numbers where the variables of the model are numbers.
 
     >>> from quiltwork.models.textbook import textbook
     >>> rows = sample(textbook("asia"), 1000, seed=0)
@@ -36,10 +43,13 @@ def sample(model: Any, n: int, seed: object = 0) -> Dataset:
     """
     model = model_of(model)
     ROWS.check("sample", n)
-    return from_codes(model.variables, implementation(SAMPLE, model, "sample")(model, int(n), seed_of(seed)))
+    drawn = implementation(SAMPLE, model, "sample")(model, int(n), seed_of(seed))
+    return Numbers(model.variables, drawn) if isinstance(drawn, np.ndarray) else from_codes(model.variables, drawn)
 
 
 def _bayesian(model: BayesianNet, n: int, seed: int) -> list[np.ndarray]:
+    if not model.is_tabular:
+        return _local(model, n, seed)
     net = compiled(model)
     columns: list[np.ndarray] = [np.empty(0)] * net.n_vars
     for v in net.order:
@@ -53,6 +63,21 @@ def _bayesian(model: BayesianNet, n: int, seed: int) -> list[np.ndarray]:
     return columns
 
 
+def _local(model: BayesianNet, n: int, seed: int) -> list[np.ndarray]:
+    """The same where CPDs are trees or graphs: the leaf takes the place of the configuration."""
+    codes = np.zeros((n, len(model.variables)), np.uint16)
+    for v in model.structure.order() or ():
+        drawn = np.empty(n, np.uint16)
+        rows = distribution_rows(model, v, codes)
+        _draw(stream(seed, v).random(n), rows, _cumulative(model.cpds[v].probs), drawn)
+        codes[:, v] = drawn
+    return list(codes.T)
+
+
+def _tree(model: DiscreteTree, n: int, seed: int) -> list[np.ndarray]:
+    return _bayesian(directed(model), n, seed)
+
+
 def _cumulative(probs: np.ndarray) -> np.ndarray:
     """Upper ends of the states' shares of [0, 1), (n_configs, states); a state of probability zero has no share."""
     ends = np.cumsum(probs, axis=1, dtype=np.float64)
@@ -62,8 +87,11 @@ def _cumulative(probs: np.ndarray) -> np.ndarray:
     return ends
 
 
-SAMPLE = {
+SAMPLE: dict[type, Callable[[Any, int, int], list[np.ndarray] | np.ndarray]] = {
     BayesianNet: _bayesian,
+    GaussianNet: gaussian_sample,
+    DiscreteTree: _tree,
+    GaussianTree: gaussian_tree_sample,
     HybridField: gibbs_sample,
     DependencyNet: gibbs_sample,
     MarkovNet: gibbs_sample,

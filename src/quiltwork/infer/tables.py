@@ -49,6 +49,7 @@ class CompiledNet:
     parents, children  columns, by column
     order              parents before children
     possible           by column: every entry of the family's table is above zero
+    in_range           no entry that can happen is too small for a float
     """
 
     tables: FlatTables
@@ -57,19 +58,22 @@ class CompiledNet:
     children: tuple[tuple[int, ...], ...]
     order: tuple[int, ...]
     possible: tuple[bool, ...]
+    in_range: bool = True
 
     @property
     def n_vars(self) -> int:
         return len(self.n_states)
 
     def family(self, child: int) -> tuple[int, ...]:
-        """The parents and, last, the child: the axes of its table."""
-        return (*self.parents[child], child)
+        """The parents and, last, the child: the axes of its table. A number beyond the variables stands for a table
+        that has no child (see `undirected`)."""
+        return (*self.parents[child], child) if child < self.n_vars else self.parents[child]
 
 
 @once_per_model
 def compiled(model: BayesianNet) -> CompiledNet:
     """The layout of this model; made when first asked for."""
+    model = model.tabular()
     n_states = [variable.n_states for variable in model.variables]
     parents = [tuple(map(int, cpd.parents)) for cpd in model.cpds]
     probs = np.concatenate([np.ravel(cpd.probs) for cpd in model.cpds]).astype(np.float64)
@@ -92,6 +96,18 @@ def compiled(model: BayesianNet) -> CompiledNet:
         tuple(structure.order() or ()),
         tuple(bool(np.all(cpd.probs > 0)) for cpd in model.cpds),
     )
+
+
+def distribution_rows(model: BayesianNet, v: int, codes: np.ndarray) -> np.ndarray:
+    """For each row of codes, all known, the row of probs in v's CPD that holds there: a configuration, or a leaf."""
+    cpd = model.cpds[v]
+    if cpd.kind != "table":
+        return cpd.leaves(codes)  # type: ignore[union-attr]
+    out = np.zeros(len(codes), np.int64)
+    for p in cpd.parents:
+        out *= model.variables[p].n_states
+        out += codes[:, p]
+    return out
 
 
 def _starts(lengths) -> np.ndarray:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from quiltwork.data.bins import SAYS, read_bins
 from quiltwork.data.dataset import Dataset
-from quiltwork.data.encode import Encoder, fit_encode
+from quiltwork.data.encode import fit_encode
 from quiltwork.errors import ParameterError
 from quiltwork.params import Choice, Integer, Nothing, Param, Thing, signature
 from quiltwork.rng import seed_of
@@ -31,6 +32,9 @@ SHARED = (
         "unseen", "missing", (Choice(("missing", "error")),), "a state first met after learning: missing, or an error"
     ),
     Param("max_states", 1000, (Integer(2, 65_534),), "most states of a column"),
+    Param(
+        "discretise", None, (Nothing(), Integer(2, 65_534), Thing(SAYS, read_bins)), "bins that columns of numbers make"
+    ),
     Param("random_state", 0, (Nothing(), Integer(0), Thing("a NumPy generator")), "seed; None for a new one each time"),
     Param("n_jobs", None, (Nothing(), Integer()), "threads; None for all cores"),
 )
@@ -80,12 +84,23 @@ class Learner:
         """Mean log-likelihood of a row, so that scikit-learn's model selection can compare learners."""
         return float(self.score_samples(X).mean())
 
-    def _begin(self, X: object, weights: object) -> tuple[Encoder, Dataset]:
+    def _begin(self, X: object, weights: object) -> tuple[Any, Any]:
         """Check the parameters, then read and encode the table."""
         for param in self.parameters:
             param.check(type(self).__name__, self.__dict__[param.name])
         self._seed = seed_of(self.random_state)
-        return fit_encode(X, weights, missing=self.missing, unseen=self.unseen, max_states=self.max_states)
+        return self._encode(X, weights)
+
+    def _encode(self, X: object, weights: object = None) -> tuple[Any, Any]:
+        """The table as this learner takes it: an encoder, and what it makes of the rows."""
+        return fit_encode(
+            X,
+            weights,
+            missing=self.missing,
+            unseen=self.unseen,
+            max_states=self.max_states,
+            discretise=self.discretise,
+        )
 
     def _provenance(self, data: Dataset, **more: object) -> dict[str, Any]:
         """Where a model comes from, in plain values; the number of threads never matters, so it is left out."""

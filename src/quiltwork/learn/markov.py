@@ -1,44 +1,88 @@
-"""Markov networks: a graph, a feature for every joint state of an edge, and weights by pseudo-likelihood.
+"""Markov networks: features found in one of seven ways, and weights by pseudo-likelihood.
 
 The likelihood of a Markov network needs a sum over all states of the world; the pseudo-likelihood, the product of all
-P(x_v | rest), needs none, and it is concave. L-BFGS climbs it, a Gaussian prior on the weights keeps them
-finite where the data alone would not.
+P(x_v | rest), needs none, and it is concave. L-BFGS climbs it, a Gaussian prior on the weights keeps them finite where
+the data alone would not. What differs is where the features come from:
 
-Paper    Freno, Trentin, Gori (2009), section 6: the graph joins each variable to its k chi-square neighbours
-Symbols  m rows, n variables, w weights; the objective is (PLL(w) - sum w^2 / (2 width^2)) / m
-Path     encode -> chi-square relatives -> edges -> features -> situations -> L-BFGS -> MarkovNet
-Differs  a variable without edges gets one feature per state, or it would be predicted at random; the paper has no
-         prior, which on MovieLens changes no DOA by more than 0.0002 and takes three times the iterations
+    dtsl         a decision tree for each variable, read as conjunctions (`features` says how)
+    l1           an L1-regularised logistic regression for each variable: an edge to whatever keeps a weight
+    dtsl+l1      both, in one network: long features for what interacts, short ones for the many weak dependencies
+    chi2         each variable joined to its k chi-square neighbours
+    bottom-up    whole rows as features, generalised until they match more rows and score better (BLM)
+    top-down     from single conditions up: the conjunction that gains most is added, again and again
+    independent  single conditions alone
+
+Papers   Lowd, Davis (2010): dtsl; Ravikumar, Wainwright, Lafferty (2010): l1; Davis, Domingos (2010): bottom-up;
+         Della Pietra, Della Pietra, Lafferty (1997): top-down; Freno, Trentin, Gori (2009), section 6: chi2
+Symbols  m rows, n variables, w weights; the objective is (PLL(w) - sum w^2 / (2 width^2) - lasso sum |w|) / m
+Path     encode -> structure -> features -> situations -> L-BFGS -> MarkovNet
+Differs  A chi-square variable without edges gets one feature per state, or it would be predicted at random; the
+         paper has no prior, which on MovieLens changes no DOA by more than 0.0002 and takes three times the iterations
 """
 
 from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
 from quiltwork.backends.threads import Threads, n_threads
+from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import Dataset
-from quiltwork.errors import ConvergenceWarning, ResourceLimitError
+from quiltwork.data.encode import Encoder
+from quiltwork.errors import ConvergenceWarning, ParameterError
 from quiltwork.infer.blanket import pseudo_log_likelihood
-from quiltwork.learn.base import SHARED, Learner, Progress
+from quiltwork.learn.base import SHARED, Learner, Progress, silent
+from quiltwork.learn.markov_stream import Stream
 from quiltwork.models.markov import MarkovNet
-from quiltwork.params import Choice, Integer, Nothing, Param, Real
+from quiltwork.params import Choice, Integer, Nothing, Param, Real, Thing
+from quiltwork.rng import stream
+from quiltwork.search.bottom_up import generalise_rows, independent_start
+from quiltwork.search.couplings import regression_features
+from quiltwork.search.descent import fit_logistic
+from quiltwork.search.features import DEEPEST, pairwise_features, tree_features
+from quiltwork.search.gains import Refit
+from quiltwork.search.grow import GrowthRules, grow_trees
+from quiltwork.search.hoeffding import StreamRules
+from quiltwork.search.top_down import induce_features
+from quiltwork.search.weights import Objective, Penalty, maximise, maximise_in_batches
+from quiltwork.stats.conjunctions import Conjunctions, distinct
+from quiltwork.stats.exact_likelihood import ExactLikelihood, check_cells
 from quiltwork.stats.families import Arrays, state_counts
-from quiltwork.stats.pseudo_likelihood import PseudoLikelihood
+from quiltwork.stats.leaves import leaf_arrays
+from quiltwork.stats.pseudo_likelihood import PseudoLikelihood, rows_in_order
 from quiltwork.stats.relatives import chi_square_relatives
 
-MAX_FEATURES = 2**22  # L-BFGS holds some twenty vectors of this length: 700 MB
-
 _ABOVE_ZERO = Real(0.0, above_low=True)
+_SHARE = Real(0.0, 1.0, above_low=True)
 
-Features = tuple[np.ndarray, np.ndarray, np.ndarray]  # first_condition, columns, states
+
+class _with_trees:
+    """A method that only a learner with structure='dtsl' has; scikit-learn asks by looking for it."""
+
+    def __init__(self, method: Callable[..., Any]):
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, learner: MarkovNetwork | None, owner: type) -> Any:
+        if learner is None:
+            return self._method
+        if learner.structure != "dtsl":
+            raise AttributeError(
+                f"partial_fit grows trees, so it needs structure='dtsl'. Got structure={learner.structure!r} instead."
+            )
+        return self._method.__get__(learner, owner)
+
+
+def _widths(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split(",")))
 
 
 class MarkovNetwork(Learner):
-    """A pairwise Markov network with weights of maximum pseudo-likelihood.
+    """A Markov network: conjunctive features with weights of maximum pseudo-likelihood.
 
     Attributes
     ----------
@@ -47,7 +91,9 @@ class MarkovNetwork(Learner):
     pseudo_log_likelihood_ : float
         Of the training rows.
     n_iter_, converged_ : int, bool
-        Iterations of L-BFGS, and whether it settled; if not, a ConvergenceWarning says so.
+        Iterations of the weight learner, and whether it settled; if not, a ConvergenceWarning says so.
+    structure_seconds_, weight_seconds_ : float
+        What finding the features took, and what their weights.
 
     Examples
     --------
@@ -59,77 +105,247 @@ class MarkovNetwork(Learner):
     >>> est.converged_
     True
 
+    Trees find that it takes rain or the sprinkler to make the grass wet.
+
+    >>> trees = qw.MarkovNetwork(structure="dtsl", features="default").fit(table)
+    >>> max(trees.model_.features, key=lambda said: said[1])
+    ({'sprinkler': 'no', 'rain': 'no', 'wet': 'no'}, 1.6...)
+
     See Also
     --------
-    quiltwork.pseudo_log_likelihood, quiltwork.recommend
+    quiltwork.pseudo_log_likelihood, quiltwork.query, quiltwork.recommend
     """
 
     name = "mn"
     parameters = (
-        Param("structure", "chi2", (Choice(("chi2",)),), "how the graph is found"),
-        Param("k", 3, (Integer(1),), "chi-square neighbours to which each variable is joined"),
-        Param("prior_width", 1.0, (Nothing(), _ABOVE_ZERO), "deviation of the weights; None for no prior"),
-        Param("max_iter", 1000, (Integer(1),), "most iterations of L-BFGS"),
+        Param(
+            "structure",
+            "chi2",
+            (Choice(("dtsl", "l1", "dtsl+l1", "chi2", "bottom-up", "top-down", "independent")),),
+            "where the features come from",
+        ),
+        Param("features", "prune", (Choice(tuple(DEEPEST)),), "what of a tree becomes features (dtsl)"),
+        Param("kappa", 0.01, (_SHARE,), "prior probability of a parameter (dtsl, bottom-up, top-down)"),
+        Param("k", 3, (Integer(1),), "neighbours of a variable (chi2), or of a row (bottom-up)"),
+        Param("edge_penalty", 25.0, (_ABOVE_ZERO,), "L1 penalty of the regressions that look for edges (l1)"),
+        Param("rule", "or", (Choice(("or", "and")),), "an edge is kept if either end asks for it, or both (l1)"),
+        Param(
+            "prior_width",
+            1.0,
+            (Nothing(), _ABOVE_ZERO, Thing("widths by number of conditions, as 10,1,0.1", _widths)),
+            "deviation of the weights; None for no prior; several for features of one, two, ... conditions",
+        ),
+        Param("lasso", 0.0, (Real(0.0),), "L1 penalty on the weights of features with two conditions or more"),
+        Param("objective", "pseudo", (Choice(("pseudo", "exact")),), "likelihood that the weights maximise"),
+        Param("batch", None, (Nothing(), Integer(1)), "rows seen at a time; None for all, in full sweeps"),
+        Param("max_iter", 1000, (Integer(1),), "most iterations over the weights"),
         Param("tol", 1e-7, (Real(0.0),), "relative gain below which an iteration is the last"),
+        Param("delta", 1e-7, (_SHARE,), "chance that a split of a stream's tree is not the best (partial_fit)"),
+        Param("tie", 0.05, (Real(0.0),), "gains per row that differ by less are a tie (partial_fit)"),
+        Param("grace", 200, (Integer(1),), "rows a leaf sees between looks for a split (partial_fit)"),
+        Param("memory", 10_000, (Integer(1),), "rows of a stream that are kept, at random, for weights (partial_fit)"),
         *SHARED,
     )
 
     model_: MarkovNet
+    _stream: Stream
 
     def fit(
         self, X: object, y: object = None, *, sample_weight: object = None, progress: Progress | None = None
     ) -> Self:
         """Learn from a table; `progress(stage, done, total)` is called as the work goes on."""
-        began = time.perf_counter()
         encoder, data = self._begin(X, sample_weight)
+        self._check(data)
+        self.__dict__.pop("_stream", None)
+        began = time.perf_counter()
         with Threads(n_threads(self.n_jobs)) as threads:
-            edges = chi_square_edges(data, self.k, threads)
-            features = pairwise_features(data.n_states, edges)
-            weights = self._weights(data, features, threads, progress)
+            features, start = STRUCTURES[self.structure](self, data, threads, progress or silent)
+            self.structure_seconds_ = time.perf_counter() - began
+            weights = self._weigh(data, features, start, threads, progress or silent)
         self.fit_seconds_ = time.perf_counter() - began
-        return self._end(MarkovNet(encoder, *features, weights, state_counts(data), self._provenance(data)), X)
+        return self._end(_network(encoder, features, weights, state_counts(data), self._provenance(data)), X)
+
+    @_with_trees
+    def partial_fit(self, X: object, y: object = None, *, progress: Progress | None = None) -> Self:
+        """Learn from one more batch of a stream, whose columns and states are those of the first batch.
+
+        The trees grow as Hoeffding trees do, from each row once; the weights are learned from a sample of all rows so
+        far (`memory`). Nothing else of earlier batches is kept.
+        """
+        if hasattr(self, "_stream"):
+            data = self._stream.encode(X)
+        else:
+            encoder, data = self._begin(X, None)
+            self._check(data)
+            rules = StreamRules(self.kappa, self.delta, self.tie, self.grace)
+            self._stream = Stream(encoder, rules, self.memory, self._seed)
+        began = time.perf_counter()
+        with Threads(n_threads(self.n_jobs)) as threads:
+            self._stream.feed(data, threads)
+            features, start = tree_features(self._stream.trees(), data.n_states, self.features)
+            self.structure_seconds_ = time.perf_counter() - began
+            rows = self._stream.rows()
+            weights = self._weigh(rows, features, start, threads, progress or silent)
+        self.fit_seconds_ = time.perf_counter() - began
+        provenance = {**self._provenance(rows), "rows": self._stream.n_seen}
+        model = _network(self._stream.encoder, features, weights, self._stream.state_counts, provenance)
+        return self._end(model, X)
 
     def score_samples(self, X: object) -> np.ndarray:
         """Pseudo-log-likelihood of each row: the joint distribution of a Markov network is out of reach."""
         return pseudo_log_likelihood(self, X)
 
-    def _weights(self, data: Dataset, features: Features, threads: Threads, progress: Progress | None) -> np.ndarray:
-        """The weights that maximise the pseudo-likelihood under the prior."""
-        from scipy.optimize import minimize
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    def _check(self, data: Dataset) -> None:
+        """What would fail after the structure was found fails before."""
+        widths = np.atleast_1d(np.array(self.prior_width, np.float64)) if self.prior_width is not None else np.ones(1)
+        if widths.ndim > 1 or not len(widths) or not (widths > 0).all():
+            raise ParameterError(
+                "The 'prior_width' parameter of MarkovNetwork must be None, a number above 0, or several of them. Got "
+                f"{self.prior_width!r} instead."
+            )
+        if self.objective == "exact":
+            check_cells(data.n_states)
 
-        likelihood = PseudoLikelihood.of(data, *features, threads.run)
-        precision = 0.0 if self.prior_width is None else self.prior_width**-2.0
-
-        def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = likelihood(weights, threads.run)
-            value -= 0.5 * precision * float(weights @ weights)
-            return -value / data.total, (precision * weights - gradient) / data.total
-
-        def watch(intermediate_result: Any) -> None:
-            done[0] += 1
-            if progress:
-                progress("learning weights", done[0], self.max_iter)
-
-        done = [0]
-        start = np.zeros(len(features[0]) - 1)
-        options: Any = {"maxiter": self.max_iter, "maxfun": 20 * self.max_iter, "ftol": self.tol, "gtol": self.tol}
-        # L-BFGS adds up short vectors: more threads of BLAS would only wait for each other, and round differently.
-        with threadpool_limits(1, user_api="blas"):
-            found = minimize(loss, start, jac=True, method="L-BFGS-B", callback=watch, options=options)
-        self.n_iter_, self.converged_ = int(found.nit), bool(found.success)
-        self.pseudo_log_likelihood_ = likelihood(found.x, threads.run)[0]
-        if not self.converged_:
+    def _weigh(
+        self, data: Dataset, features: Conjunctions, start: np.ndarray, threads: Threads, watch: Progress
+    ) -> np.ndarray:
+        """The weights that maximise the (pseudo-)likelihood under the prior; what is known of the search is kept."""
+        began = time.perf_counter()
+        penalty = self._penalty(features.lengths)
+        how = self.max_iter, self.tol, lambda done: watch("learning weights", done, self.max_iter)
+        if self.batch is not None and self.objective == "pseudo":
+            found = maximise_in_batches(
+                lambda epoch: self._batches(data, features, threads, epoch), start, penalty, data.total, *how
+            )
+            self.pseudo_log_likelihood_ = sum(
+                objective(found.weights)[0] for objective, _ in self._batches(data, features, threads, 0)
+            )
+        else:
+            pseudo = self._pseudo(data, features, threads)
+            objective = ExactLikelihood.of(data, features) if self.objective == "exact" else pseudo
+            if start.any():  # a start that is no better than none is worse: the way from there is longer
+                start = max((start, 0 * start), key=lambda weights: _less_penalty(objective, penalty, weights))
+            found = maximise(objective, start, penalty, data.total, *how)
+            self.pseudo_log_likelihood_ = pseudo(found.weights)[0]
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        self.weight_seconds_ = time.perf_counter() - began
+        if not found.converged:
             warnings.warn(
                 f"The weights had not settled after {self.n_iter_} iterations (max_iter is {self.max_iter}, tol "
                 f"{self.tol:g}): raise one of them, or set a narrower 'prior_width' than {self.prior_width}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return found.x
+        return found.weights
+
+    def _penalty(self, lengths: np.ndarray) -> Penalty:
+        """What the weights of features of these lengths cost."""
+        lasso = np.where(lengths > 1, float(self.lasso), 0.0)
+        if self.prior_width is None:
+            return Penalty(np.zeros(len(lengths)), lasso)
+        widths = np.atleast_1d(np.array(self.prior_width, np.float64))
+        return Penalty(widths[np.clip(lengths, 1, len(widths)) - 1] ** -2.0, lasso)
+
+    def _pseudo(self, data: Dataset, features: Conjunctions, threads: Threads) -> Objective:
+        likelihood = PseudoLikelihood.of(data, features, threads.run)
+        return lambda weights: likelihood(weights, threads.run)
+
+    def _batches(
+        self, data: Dataset, features: Conjunctions, threads: Threads, epoch: int
+    ) -> Iterator[tuple[Objective, float]]:
+        """All rows in random batches, another order in each epoch."""
+        order = stream(self._seed, epoch).permutation(data.n_samples)
+        for low in range(0, data.n_samples, self.batch):
+            rows = data.rows(np.sort(order[low : low + self.batch]))
+            if rows.total > 0:
+                yield self._pseudo(rows, features, threads), rows.total
 
 
-# Structure: which edges
+def _network(
+    encoder: Encoder, features: Conjunctions, weights: np.ndarray, counts: np.ndarray, provenance: dict[str, Any]
+) -> MarkovNet:
+    first, columns, states = features.first_condition, features.columns, features.states
+    return MarkovNet(encoder, first, columns, states, weights, counts, provenance)
+
+
+def _less_penalty(objective: Objective, penalty: Penalty, weights: np.ndarray) -> float:
+    return objective(weights)[0] - penalty.smooth(weights)[0] - penalty.corner(weights)
+
+
+# Structure: which features, and weights to start from
+
+Structure = tuple[Conjunctions, np.ndarray]
+
+
+def _from_trees(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    rules = GrowthRules(kappa=learner.kappa)
+    trees = grow_trees(leaf_arrays(data), range(data.n_vars), rules, run=threads.run, progress=watch)
+    return tree_features(trees, data.n_states, learner.features)
+
+
+def _from_regressions(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    fits = fit_logistic(rows_in_order(data), strengths=learner.edge_penalty, run=threads.run, progress=watch)
+    return regression_features(fits.cpds, data.n_states, learner.rule)
+
+
+def _from_trees_and_regressions(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    (long, of_long), (short, of_short) = (
+        make(learner, data, threads, watch) for make in (_from_trees, _from_regressions)
+    )
+    features, which = distinct([long, short])
+    return features, 0.5 * np.bincount(which, np.concatenate([of_long, of_short]), len(features))
+
+
+def _from_chi_square(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    features = pairwise_features(data.n_states, chi_square_edges(data, learner.k, threads))
+    return features, np.zeros(len(features))
+
+
+def _from_rows(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    known = learner.k, learner.kappa, _one_width(learner), _refit(learner, data, threads)
+    return generalise_rows(rows_in_order(data), *known, watch)
+
+
+def _from_atoms(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    known = learner.kappa, _one_width(learner), _refit(learner, data, threads)
+    return induce_features(rows_in_order(data), *known, watch)
+
+
+def _from_nothing(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
+    return independent_start(collapse(data))
+
+
+def _refit(learner: MarkovNetwork, data: Dataset, threads: Threads) -> Refit:
+    """Learns all weights while features are still being looked for."""
+
+    def refit(features: Conjunctions, weights: np.ndarray) -> np.ndarray:
+        objective = learner._pseudo(data, features, threads)
+        how = learner.max_iter, max(learner.tol, REFIT_TOL), lambda done: None
+        return maximise(objective, weights, learner._penalty(features.lengths), data.total, *how).weights
+
+    return refit
+
+
+def _one_width(learner: MarkovNetwork) -> float:
+    """The width of the prior of long features, for judging one at a time."""
+    return NO_PRIOR if learner.prior_width is None else float(np.atleast_1d(learner.prior_width)[-1])
+
+
+NO_PRIOR = 100.0  # while features are judged one by one, weights must stay finite
+REFIT_TOL = 1e-5  # of weights that will be learned again
+
+STRUCTURES: dict[str, Callable[[MarkovNetwork, Dataset, Threads, Progress], Structure]] = {
+    "dtsl": _from_trees,
+    "l1": _from_regressions,
+    "dtsl+l1": _from_trees_and_regressions,
+    "chi2": _from_chi_square,
+    "bottom-up": _from_rows,
+    "top-down": _from_atoms,
+    "independent": _from_nothing,
+}
+
+
+# Edges
 
 
 def chi_square_edges(data: Dataset, k: int, threads: Threads) -> np.ndarray:
@@ -145,38 +361,3 @@ def chi_square_edges(data: Dataset, k: int, threads: Threads) -> np.ndarray:
     relatives = chi_square_relatives(Arrays.of(data), min(k, data.n_vars - 1), threads.run)
     pairs = np.stack([np.repeat(np.arange(data.n_vars), relatives.shape[1]), relatives.ravel()], axis=1)
     return np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)
-
-
-# Features
-
-
-def pairwise_features(n_states: np.ndarray, edges: np.ndarray) -> Features:
-    """One feature for every joint state of an edge, then one for every state of a variable without edges.
-
-    >>> first_condition, columns, states = pairwise_features(np.array([2, 2, 2]), np.array([[0, 2]]))
-    >>> first_condition
-    array([ 0,  2,  4,  6,  8,  9, 10])
-    >>> columns
-    array([0, 2, 0, 2, 0, 2, 0, 2, 1, 1])
-    >>> states
-    array([0, 0, 0, 1, 1, 0, 1, 1, 0, 1])
-    """
-    left, right = edges.reshape(-1, 2).T
-    alone = np.setdiff1d(np.arange(len(n_states)), edges)
-    sizes = n_states[left] * n_states[right]
-    if sizes.sum() > MAX_FEATURES:
-        raise ResourceLimitError(
-            f"{len(edges):,} edges between variables of up to {n_states.max()} states make {sizes.sum():,} features, "
-            f"past the limit of {MAX_FEATURES:,}: lower k, or merge states of the variables with the most states."
-        )
-    edge = np.repeat(np.arange(len(edges)), sizes)
-    within = np.arange(len(edge)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    joint = np.stack([left[edge], right[edge]], axis=1), np.stack(np.divmod(within, n_states[right[edge]]), axis=1)
-    single = np.repeat(alone, n_states[alone])
-    state = np.concatenate([np.empty(0, np.int64), *map(np.arange, n_states[alone])])
-    lengths = np.repeat([2, 1], [len(edge), len(single)])
-    return (
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([joint[0].ravel(), single]).astype(np.int64),
-        np.concatenate([joint[1].ravel(), state]).astype(np.int64),
-    )

@@ -15,6 +15,8 @@ LEARNERS = {
     "hrf": "quiltwork.learn.hybrid:HybridRandomField",
     "dn": "quiltwork.learn.dependency:DependencyNetwork",
     "mn": "quiltwork.learn.markov:MarkovNetwork",
+    "tree": "quiltwork.learn.markov_tree:MarkovTree",
+    "gbn": "quiltwork.learn.gaussian:GaussianNetwork",
     "gmf": "quiltwork.learn.gaussian_field:GaussianField",
     "nb": "quiltwork.learn.naive_bayes:NaiveBayes",
     "itemrank": "quiltwork.learn.item_rank:ItemRank",

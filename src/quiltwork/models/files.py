@@ -46,9 +46,14 @@ __all__ = ["load", "save", "to_bytes", "write_atomically"]
 KINDS = {  # kind of model -> module with SCHEMA, TENSORS, pack and unpack
     "bn": "quiltwork.models.bayesian_file",
     "hrf": "quiltwork.models.hybrid_file",
+    "bn-local": "quiltwork.models.local_bayesian_file",
     "dn": "quiltwork.models.dependency_file",
+    "dn-local": "quiltwork.models.local_dependency_file",
     "mn": "quiltwork.models.markov_file",
+    "tree": "quiltwork.models.markov_tree_file",
+    "gaussian-tree": "quiltwork.models.gaussian_tree_file",
     "hrf-average": "quiltwork.models.averaged_file",
+    "gbn": "quiltwork.models.gaussian_file",
     "gmf": "quiltwork.models.gaussian_items_file",
     "nb": "quiltwork.models.naive_bayes_file",
     "itemrank": "quiltwork.models.item_walk_file",
@@ -159,9 +164,10 @@ def to_bytes(model: Any) -> bytes:
     from safetensors.numpy import save as to_safetensors
 
     model = getattr(model, "model_", model)  # a fitted estimator stands for its model
-    if getattr(model, "kind", None) not in KINDS:
+    file_kind = getattr(model, "file_kind", getattr(model, "kind", None))
+    if file_kind not in KINDS:
         raise InputError(f"Only a model or a fitted estimator can be saved. Got {type(model).__name__}.")
-    kind = importlib.import_module(KINDS[model.kind])
+    kind = importlib.import_module(KINDS[file_kind])
     provenance = _plain(model.provenance)
     try:
         description, tensors = kind.pack(model)
@@ -170,7 +176,7 @@ def to_bytes(model: Any) -> bytes:
     except (ValueError, TypeError) as error:  # what could not be loaded again is not saved
         raise InputError(f"The model cannot be saved: {error}") from None
     digests = {name: _digest(tensor) for name, tensor in tensors.items()}
-    envelope = Envelope(_NO_SEAL, VERSION, model.kind, digests, provenance, msgspec.Raw(described))
+    envelope = Envelope(_NO_SEAL, VERSION, file_kind, digests, provenance, msgspec.Raw(described))
     told = msgspec.json.encode(envelope, order="deterministic").decode()
     unsealed = to_safetensors(tensors, {"quiltwork": told})
     length = int.from_bytes(unsealed[:8], "little")

@@ -35,7 +35,8 @@ def unpack(description: Described, tensors: Mapping[str, np.ndarray], provenance
     feature = np.repeat(np.arange(len(weights)), np.diff(tensors["first_condition"]))
     if ((np.diff(columns) <= 0) & (np.diff(feature) == 0)).any():
         raise ValueError("the variables of a feature must ascend, none of them twice.")
-    if not np.isfinite(weights).all():
-        raise ValueError("every weight must be a finite number.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(weights).sum()):
+            raise ValueError("every weight must be a finite number, and all of them together too.")
     check_counts(tensors["state_counts"], n_states.sum())
     return MarkovNet(encoder, **{name: tensors[name] for name in TENSORS}, provenance=provenance)

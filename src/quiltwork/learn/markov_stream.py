@@ -1,0 +1,94 @@
+"""A stream of rows on its way to a Markov network: trees that grow as it passes, and a sample of it for the weights.
+
+Trees need each row once (`search/hoeffding.py`). Weights need rows again and again, so a uniform sample of all rows so
+far is kept: row i (from 0) enters a full sample of s rows with probability s / (i + 1), in the place of a random one
+(reservoir sampling). What comes out depends on the rows and their order, not on how they were cut into batches.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from quiltwork.backends.threads import Threads
+from quiltwork.cpds.tree import TreeCPD
+from quiltwork.data.columns import columns_of
+from quiltwork.data.dataset import NO_CODE, Dataset, from_codes
+from quiltwork.data.encode import Encoder
+from quiltwork.errors import DataError, SchemaMismatchError
+from quiltwork.rng import stream
+from quiltwork.search.hoeffding import HoeffdingTree, StreamRules
+
+ROWS_AT_A_TIME = 4096  # whose codes are held at once
+
+
+class Stream:
+    """What is kept of the rows so far.
+
+    encoder       names and states of the variables, as the first batch had them
+    sample        rows of codes, uniformly drawn from all so far
+    n_seen        rows so far
+    state_counts  (all states,) how often each state of each variable occurred so far
+    """
+
+    def __init__(self, encoder: Encoder, rules: StreamRules, memory: int, seed: int):
+        n_states = np.array([variable.n_states for variable in encoder.variables], np.int64)
+        self.encoder, self.n_seen = encoder, 0
+        self.sample = np.empty((0, len(n_states)), np.uint16)
+        self.state_counts = np.zeros(n_states.sum())
+        self._first = np.cumsum(n_states) - n_states
+        self._rules, self._memory, self._rng = rules, memory, stream(seed)
+        self._growing = [HoeffdingTree(v, n_states) for v in range(len(n_states))]
+
+    def encode(self, X: object) -> Dataset:
+        """The rows of a later batch, which must have the columns of the first and no missing values."""
+        columns = columns_of(X)
+        names = tuple(variable.name for variable in self.encoder.variables)
+        if columns.named and set(columns.names) != set(names):
+            changed = sorted(set(columns.names) ^ set(names))
+            raise SchemaMismatchError(
+                f"The columns of a stream must stay the same: {', '.join(map(repr, changed[:3]))} came or went. Start "
+                "a new learner for other columns."
+            )
+        data = self.encoder.encode(columns)
+        if data.missing is None:
+            return data
+        gaps = np.array([data.column(v) == NO_CODE for v in range(data.n_vars)])
+        if self.encoder.missing != "drop":
+            name = names[int(gaps.any(axis=1).argmax())]
+            raise DataError(
+                f"Column {name!r} of the stream has a value that is missing, or a state that the first batch did not "
+                "have: show all states in the first batch, or use missing='drop' to leave such rows out."
+            )
+        whole = data.rows(np.flatnonzero(~gaps.any(axis=0)))
+        return from_codes(whole.variables, [whole.column(v) for v in range(whole.n_vars)])
+
+    def feed(self, data: Dataset, threads: Threads) -> None:
+        """Let rows pass: every tree sees each of them once."""
+        for low in range(0, data.n_samples, ROWS_AT_A_TIME):
+            codes = data.rows(slice(low, low + ROWS_AT_A_TIME)).states()
+            threads.run(partial(self._grow, codes), len(self._growing))
+            self._keep(codes)
+            self.state_counts += np.bincount((codes + self._first).ravel(), minlength=len(self.state_counts))
+            self.n_seen += len(codes)
+
+    def _grow(self, codes: np.ndarray, v: int) -> None:
+        self._growing[v].feed(codes, self._rules)
+
+    def trees(self) -> list[TreeCPD]:
+        """The trees as they are now."""
+        return [tree.cpd() for tree in self._growing]
+
+    def rows(self) -> Dataset:
+        """The sample as a Dataset; each of its rows stands for as many of the stream."""
+        weights = np.full(len(self.sample), self.n_seen / max(1, len(self.sample)))
+        return from_codes(self.encoder.variables, list(self.sample.T), weights)
+
+    def _keep(self, codes: np.ndarray) -> None:
+        free = self._memory - len(self.sample)
+        places = (self._rng.random(len(codes)) * (self.n_seen + 1 + np.arange(len(codes)))).astype(np.int64)
+        self.sample = np.concatenate([self.sample, codes[:free]])
+        for i in range(min(free, len(codes)), len(codes)):
+            if places[i] < self._memory:
+                self.sample[places[i]] = codes[i]

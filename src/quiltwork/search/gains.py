@@ -1,0 +1,193 @@
+"""What one more feature would gain in pseudo-likelihood while all other weights stay as they are.
+
+Both greedy learners of features, from single conditions up (`top_down`) and from whole rows down (`bottom_up`), ask
+this of very many candidates. A feature with weight w changes P(v = s | rest) = p of its condition v = s, in the rows
+where its other conditions hold, to p e^w / (1 - p + p e^w), so that the gain is
+
+    sum over conditions and such rows of  [x_v = s] w - log(1 - p + p e^w),  less the prior's w^2 / (2 width^2)
+
+which is concave in w, and Newton's method finds the best w in a few steps. In a row that matters the feature holds
+(then it matters to all of its variables), or just one of its conditions does not (then it matters to that one).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numba import njit
+
+from quiltwork.data.bits import full_plane, lowest_bit
+from quiltwork.data.dataset import Dataset, physical_memory
+from quiltwork.errors import ResourceLimitError
+from quiltwork.stats.conjunctions import Condition, Conjunctions
+
+Refit = Callable[[Conjunctions, np.ndarray], np.ndarray]  # features, weights so far -> their best weights
+
+GROWTH = 1.1  # of the number of features, from one learning of all weights to the next
+STEEPEST = 8.0  # a weight beyond this says "never" or "always" about as well
+
+
+class Conditionals:
+    """P(v = s | rest) in every row under the features so far; rows (distinct, weighted) must have no missing values.
+
+    >>> from quiltwork.data.dataset import Variable, from_codes
+    >>> a = np.repeat([0, 0, 1, 1], 25)
+    >>> data = from_codes([Variable("a", (0, 1)), Variable("b", (0, 1))], [a, a], np.ones(100))
+    >>> now = Conditionals(data, prior_width=1.0)
+    >>> weight, gain = now.gain([(0, 1), (1, 1)])
+    >>> now.add([(0, 1), (1, 1)], weight)
+    >>> gain > 10, now.gain([(0, 1), (1, 1)])[1] < gain / 10
+    (True, True)
+    """
+
+    def __init__(self, rows: Dataset, prior_width: float):
+        assert rows.weights is not None
+        self.rows = rows
+        self.first_state = np.concatenate([[0], np.cumsum(rows.n_states)]).astype(np.int64)
+        self.precision = prior_width**-2.0
+        n_all = int(self.first_state[-1])
+        needed = n_all * rows.n_samples * 8.2
+        if needed > 0.5 * physical_memory():
+            raise ResourceLimitError(
+                f"The conditionals of {rows.n_samples:,} distinct rows and {n_all:,} states take {needed / 2**30:.1f} "
+                "GB, too much for this machine: take a sample of the rows, or structure='dtsl'."
+            )
+        self.holds = np.zeros((n_all, rows.planes.shape[1]), np.uint64)  # the rows in which v is in state s
+        for v in range(rows.n_vars):
+            _spread(rows.column(v), self.holds[self.first_state[v] : self.first_state[v + 1]])
+        self.probs = np.empty((n_all, rows.n_samples))
+        self.start(Conjunctions.of([]), np.empty(0))
+
+    def start(self, features: Conjunctions, weights: np.ndarray) -> None:
+        """Forget what was added; these are the features."""
+        self.probs[:] = 0.0
+        where = self.first_state[features.columns] + features.states
+        for f in range(len(features)):
+            own = where[features.first_condition[f] : features.first_condition[f + 1]]
+            _add_logits(self.holds, own, weights[f], self.rows.n_samples, self.probs)
+        for v in range(self.rows.n_vars):
+            own = self.probs[self.first_state[v] : self.first_state[v + 1]]
+            own -= own.max(axis=0)
+            np.exp(own, out=own)
+            own /= own.sum(axis=0)
+
+    def gain(self, feature: Sequence[Condition]) -> tuple[float, float]:
+        """The best weight of a feature, and what it would gain."""
+        known = self.holds, self.probs, self.rows.weights, self._where(feature)
+        return _best_weight(*known, self.rows.n_samples, self.precision)
+
+    def add(self, feature: Sequence[Condition], weight: float) -> None:
+        """Give the network one more feature; with less than nothing for its weight, one is taken back."""
+        _reweigh(self.holds, self._where(feature), weight, self.rows.n_samples, self.first_state, self.probs)
+
+    def violations(self, feature: Sequence[Condition]) -> np.ndarray:
+        """How many conditions of the feature fail in each row, (rows,)."""
+        out = np.zeros(self.rows.n_samples, np.int32)
+        _count_violations(self.holds, self._where(feature), out)
+        return out
+
+    def _where(self, feature: Sequence[Condition]) -> np.ndarray:
+        pairs = np.array(feature, np.int64).reshape(-1, 2)
+        return self.first_state[pairs[:, 0]] + pairs[:, 1]
+
+
+# Kernels
+
+
+@njit(cache=True, nogil=True)
+def _spread(column, planes):
+    for i in range(column.size):
+        planes[column[i], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+
+
+@njit(cache=True, nogil=True)
+def _nearly(holds, where, n_rows):
+    """Planes of the rows in which all conditions hold, and of those in which all but one do."""
+    all_hold, all_but_one = full_plane(n_rows), np.zeros(holds.shape[1], np.uint64)
+    for place in where:
+        plane = holds[place]
+        for w in range(plane.size):
+            all_but_one[w] = (all_but_one[w] & plane[w]) | (all_hold[w] & ~plane[w])
+            all_hold[w] &= plane[w]
+    return all_hold, all_but_one
+
+
+@njit(cache=True, nogil=True)
+def _pairs(holds, where, n_rows):
+    """Rows and conditions that the feature matters to: row, place (an entry of where), and how many pairs hold."""
+    all_hold, all_but_one = _nearly(holds, where, n_rows)
+    row, place, n = np.empty(64, np.int64), np.empty(64, np.int64), 0
+    n_holding = 0
+    for turn in range(2):
+        plane = all_hold if turn == 0 else all_but_one
+        for w in range(plane.size):
+            word = plane[w]
+            while word != 0:
+                bit = word & (~word + np.uint64(1))
+                i = (w << 6) + np.int64(lowest_bit(word))
+                word ^= bit
+                while row.size < n + where.size:
+                    row, place = np.concatenate((row, row)), np.concatenate((place, place))
+                for p in where:
+                    if turn == 0 or holds[p, w] & bit == 0:
+                        row[n], place[n] = i, p
+                        n += 1
+        if turn == 0:
+            n_holding = n
+    return row[:n], place[:n], n_holding
+
+
+@njit(cache=True, nogil=True)
+def _best_weight(holds, probs, row_weights, where, n_rows, precision):
+    """The weight at which the feature gains most, and what."""
+    row, place, n_holding = _pairs(holds, where, n_rows)
+    p, m, held = np.empty(row.size), np.empty(row.size), 0.0
+    for k in range(row.size):
+        p[k], m[k] = probs[place[k], row[k]], row_weights[row[k]]
+        if k < n_holding:
+            held += m[k]
+    weight = 0.0
+    for _ in range(30):
+        slope, curve = held - precision * weight, precision
+        e = math.exp(weight)
+        for k in range(p.size):
+            q = p[k] * e / (1.0 - p[k] + p[k] * e)
+            slope -= m[k] * q
+            curve += m[k] * q * (1.0 - q)
+        step = min(max(slope / curve, -2.0), 2.0)
+        weight = min(max(weight + step, -STEEPEST), STEEPEST)
+        if abs(step) < 1e-6 or abs(weight) == STEEPEST:
+            break
+    gain, e = held * weight - 0.5 * precision * weight**2, math.exp(weight) - 1.0
+    for k in range(p.size):
+        gain -= m[k] * math.log1p(p[k] * e)
+    return weight, gain
+
+
+@njit(cache=True, nogil=True)
+def _add_logits(holds, where, weight, n_rows, logits):
+    row, place, _ = _pairs(holds, where, n_rows)
+    for k in range(row.size):
+        logits[place[k], row[k]] += weight
+
+
+@njit(cache=True, nogil=True)
+def _reweigh(holds, where, weight, n_rows, first_state, probs):
+    """Change the conditionals as one more feature with this weight does."""
+    row, place, _ = _pairs(holds, where, n_rows)
+    e = math.exp(weight) - 1.0
+    for k in range(row.size):
+        v = np.searchsorted(first_state, place[k], side="right") - 1
+        scale = 1.0 / (1.0 + probs[place[k], row[k]] * e)
+        for s in range(first_state[v], first_state[v + 1]):
+            probs[s, row[k]] *= scale * (1.0 + e) if s == place[k] else scale
+
+
+@njit(cache=True, nogil=True)
+def _count_violations(holds, where, out):
+    for place in where:
+        plane = holds[place]
+        for i in range(out.size):
+            out[i] += 1 - np.int32((plane[i >> 6] >> np.uint64(i & 63)) & np.uint64(1))

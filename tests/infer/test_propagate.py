@@ -1,0 +1,129 @@
+"""Belief propagation: exact on trees, equal to its slow twin elsewhere, and honest where it does not settle."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import quiltwork as qw
+from infer.markov_networks import codes_of, network, random_features, random_polytree, random_tree
+from naive import boxes as naive
+from quiltwork.errors import ResourceLimitError, ZeroEvidenceError
+from quiltwork.infer import propagate as bp
+from quiltwork.infer.boxes import boxes_of
+from quiltwork.infer.boxes import given as after
+from quiltwork.infer.exact import log_evidence, marginals
+from quiltwork.infer.propagate import propagate
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def beliefs(model, evidence=None):
+    row = [None] * len(model.variables)
+    for name, state in (evidence or {}).items():
+        row[int(name[1:])] = state
+    return propagate(after(boxes_of(model), codes_of(row))[0])
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(2, 12))
+def test_trees_of_features_are_exact(seed, n_vars):
+    rng = np.random.default_rng(seed)
+    model = network(*random_tree(rng, n_vars))
+    evidence = {f"v{v}": 0 for v in rng.permutation(n_vars)[: n_vars // 4]}
+    found = beliefs(model, evidence)
+    assert found.converged and found.possible
+    first = boxes_of(model).first_state
+    for v, (name, exact) in enumerate(marginals(model, evidence).items()):
+        if name not in evidence:
+            assert found.marginals[first[v] : first[v + 1]] == pytest.approx(exact, abs=1e-10)
+    exact = qw.log_partition(model, evidence)
+    assert qw.log_partition(model, evidence, "bp").value == pytest.approx(exact.value, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(2, 9), st.sampled_from((0.0, 0.3)))
+def test_polytrees_of_tables_are_exact(seed, n_vars, zeros):
+    rng = np.random.default_rng(seed)
+    model = random_polytree(rng, n_vars, zeros=zeros)
+    evidence = {"v0": "s0"}
+    found = qw.query(model, [f"v{n_vars - 1}"], evidence, method="bp")
+    assert found.converged and found.error is None
+    exact = qw.query(model, [f"v{n_vars - 1}"], evidence)
+    assert found.probabilities == pytest.approx(exact.probabilities, abs=1e-10)
+    assert qw.log_partition(model, evidence, "bp").value == pytest.approx(log_evidence(model, evidence), abs=1e-9)
+    if n_vars > 2:  # one after another
+        pair = qw.query(model, [f"v{n_vars - 1}", "v1"], evidence, method="bp")
+        exact = qw.query(model, [f"v{n_vars - 1}", "v1"], evidence)
+        assert pair.probabilities == pytest.approx(exact.probabilities, abs=1e-10)
+
+
+@settings(max_examples=30)
+@given(seeds)
+def test_loops_end_where_written_out_messages_end(seed):
+    rng = np.random.default_rng(seed)
+    n_states, features, weights = random_features(rng, 6, 9, min_states=2, scale=0.5)
+    factors = [
+        ([v for v, _ in f], naive.table_of(n_states, [v for v, _ in f], naive.feature(f, w)))
+        for f, w in zip(features, weights)
+        if f
+    ]
+    found = beliefs(network(n_states, features, weights))
+    expected = np.concatenate(naive.propagate(n_states, factors, 200))
+    assert found.converged
+    assert found.marginals == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_long_feature_costs_its_length():
+    n = 400
+    model = network([2] * n, [[(v, 1) for v in range(n)], *([(v, 1)] for v in range(n))], [3.0] + [0.01] * n)
+    found = beliefs(model)
+    assert found.converged and found.n_rounds < 10
+    assert found.marginals[1] == pytest.approx(1 / (1 + math.exp(-0.01)), abs=1e-9)
+
+
+def test_weights_of_any_size():
+    model = network([2, 2], [[(0, 1)], [(0, 0)], [(0, 1), (1, 1)]], [1000.0, 1001.0, -1e300])
+    found = beliefs(model)
+    odds = found.marginals[:2]
+    assert odds[0] / odds[1] == pytest.approx(2 * math.e, rel=1e-9)  # v1 is free, or must be 0
+    assert found.marginals[2:] == pytest.approx(marginals(model)["v1"], abs=1e-9)
+
+
+def frustrated(n_vars, seed):
+    """Every two of the variables want to be equal, or to differ, by strong random weights."""
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(n_vars), 2))
+    features = [[(u, s), (v, s)] for u, v in pairs for s in (0, 1)] + [[(v, 1)] for v in range(n_vars)]
+    weights = np.concatenate([np.repeat(rng.normal(size=len(pairs)) * 4, 2), rng.normal(size=n_vars) * 0.2])
+    return network([2] * n_vars, features, weights)
+
+
+def test_messages_that_do_not_settle_are_flagged():
+    model = frustrated(6, 0)
+    assert not qw.query(model, ["v0"], method="bp").converged
+    assert not qw.log_partition(model, method="bp").converged
+
+
+def test_damping_settles_what_goes_in_circles(monkeypatch):
+    model = frustrated(6, 2)
+    assert qw.query(model, ["v0"], method="bp").converged
+    monkeypatch.setattr(bp, "DAMPING", ((1500, 0.0),))
+    assert not qw.query(model, ["v0"], method="bp").converged
+
+
+def test_evidence_that_is_impossible_is_found_by_messages():
+    asia = qw.textbook("asia")
+    with pytest.raises(ZeroEvidenceError, match="lung = yes, either = no"):
+        qw.query(asia, ["xray"], {"lung": "yes", "either": "no"}, method="bp")
+    with pytest.raises(ZeroEvidenceError):
+        qw.query(asia, ["lung"], {"tub": "yes", "either": "no"}, method="bp")
+
+
+def test_too_many_runs_are_refused():
+    model = network([2] * 14, [[(0, 1), (1, 1)]], [1.0])
+    with pytest.raises(ResourceLimitError, match="8,192 runs"):
+        qw.query(model, [f"v{v}" for v in range(14)], method="bp")
