@@ -1,0 +1,72 @@
+"""What a page can ask for, whoever carries the question: the server, or a notebook's kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from quiltwork.errors import InputError
+from quiltwork.view.compare import compared
+from quiltwork.view.document import ROOM, Document, document, local, viewable
+from quiltwork.view.evidence import given
+from quiltwork.view.locals import Local
+from quiltwork.view.numbers import figures
+
+AT_ONCE = 300  # variables up to which a served document carries its local distributions
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A model behind a page: its document, and answers to questions.
+
+    >>> from quiltwork.models.textbook import textbook
+    >>> asia = Answers.of(textbook("asia"))
+    >>> asia.marginals({"2": 0})["marginals"][3]
+    [0.1, 0.9]
+    """
+
+    model: Any
+    document: Document
+    other: Document | None
+
+    @classmethod
+    def of(cls, model: Any, other: Any = None) -> Answers:
+        model = viewable(model)
+        room = ROOM if len(model.variables) <= AT_ONCE else None
+        shown, second = (document(model, room), None) if other is None else compared(model, other, room)
+        return cls(model, shown, second)
+
+    def local(self, v: Any) -> Local:
+        """One local distribution, by the number of its variable."""
+        n_vars = len(self.model.variables)
+        if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < n_vars:
+            raise InputError(f"A variable is a number from 0 to {n_vars - 1}. Got {_brief(v)} instead.")
+        return local(self.model, v)
+
+    def marginals(self, evidence: Any) -> dict[str, Any]:
+        """Every variable given the states (or values) of some, both by number."""
+        found = given(self.model, self._evidence(evidence))
+        return {
+            "marginals": [figures(part, 6) for part in found.parts],
+            "method": found.method,
+            "converged": found.converged,
+            "error": found.error,
+            "note": found.note,
+        }
+
+    def _evidence(self, evidence: Any) -> dict[int, float]:
+        if not isinstance(evidence, dict):
+            raise InputError(f'Evidence must be states by variable, as in {{"3": 0}}. Got {_brief(evidence)} instead.')
+        known: dict[int, float] = {}
+        for key, state in evidence.items():
+            if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10):
+                raise InputError(f"Evidence must name variables by number. Got {_brief(key)} instead.")
+            if not isinstance(state, (int, float)) or isinstance(state, bool):
+                raise InputError(f"Evidence must be numbers of states, or values. Got {_brief(state)} instead.")
+            known[int(key)] = state
+        return known
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,354 @@
+/**
+ * The page: reads a document, holds the view state, and lets the parts follow it.
+ *
+ * Every change goes one way: an action updates the store, the store's listener decides what has to be drawn again,
+ * and the parts draw it. The address is written from the same state, so that whatever is seen can be shared.
+ */
+
+import { type Comparison, compareDocuments } from "./compare.ts";
+import { DistributionDialog } from "./dialog.ts";
+import { clamp, DocumentError, type LocalDistribution, readDocument, type ViewDocument } from "./document.ts";
+import { element, fill, short } from "./dom.ts";
+import { type Answer, Questions, shifts } from "./evidence.ts";
+import { type PictureFormat, savePicture } from "./export.ts";
+import { Frame } from "./frame.ts";
+import { GraphView, hasWebGL } from "./graph.ts";
+import { updateLegend } from "./legend.ts";
+import { type ArcLook, arcLook, type Look, lookOf } from "./look.ts";
+import { Network } from "./network.ts";
+import { DARK, LIGHT, type Palette } from "./palette.ts";
+import { Panel } from "./panel/panel.ts";
+import { PlainView } from "./plain.ts";
+import { rolesOf } from "./roles.ts";
+import { Refused, type Source } from "./source.ts";
+import { EMPTY, fitted, readAddress, Store, type ViewState, writeAddress } from "./state.ts";
+import type { NetworkView, Point } from "./view.ts";
+import { type Direction, stepTo } from "./walk.ts";
+
+const NO_PYTHON =
+  "Probabilities given evidence are computed by Python, and this is a file: " +
+  "open the model with `quiltwork view` to set evidence.";
+
+/** Milliseconds after the last change until the address follows. */
+const ADDRESS_RESTS = 250;
+
+export class App {
+  private readonly store: Store;
+  private readonly frame: Frame;
+  private readonly panel: Panel;
+  private readonly dialog: DistributionDialog;
+  private readonly questions: Questions;
+  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+  private palette: Palette;
+  private document!: ViewDocument;
+  private other: ViewDocument | null = null;
+  private comparison: Comparison | null = null;
+  private network!: Network;
+  private arcs!: ArcLook;
+  private view!: NetworkView;
+  private answer: Answer = { state: "none" };
+  private waiting: "nothing" | "show" | "draw" = "nothing";
+  private frameRequest = 0;
+  private readonly life = new AbortController();
+  private addressTimer = 0;
+  /** What went wrong beside the document, in a sentence. */
+  private trouble: string | null = null;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly source: Source,
+    private readonly ownsAddress: boolean,
+  ) {
+    this.palette = this.dark.matches ? DARK : LIGHT;
+    this.store = new Store(ownsAddress ? readAddress(location.hash) : EMPTY);
+    this.panel = new Panel({
+      select: (v) => this.select(v, true),
+      open: (v) => this.open(v),
+      give: (v, value) => this.give(v, value),
+      forget: () => this.store.update({ evidence: new Map() }),
+    });
+    this.dialog = new DistributionDialog({
+      document: () => this.network.document,
+      palette: () => this.palette,
+      local: (v) => this.local(v),
+      went: (v) => this.select(v, true),
+    });
+    this.frame = new Frame(root, ownsAddress ? document : root, this.panel.root, this.dialog.root, {
+      select: (v) => this.select(v, true),
+      show: (count) => this.store.update({ shown: clamp(Math.round(count) || 0, 0, this.network.arcCount) }),
+      step: (by) => this.step(by),
+      walk: (direction) => this.walk(direction),
+      enter: () => this.store.state.variable !== null && this.open(this.store.state.variable),
+      zoom: (factor) => this.view.zoom(factor),
+      fit: () => this.view.fit(),
+      compare: () => this.store.update({ compare: !this.store.state.compare, shown: null }),
+      theme: () => this.setPalette(this.palette === DARK ? LIGHT : DARK),
+      save: (format) => this.save(format),
+    });
+    this.questions = new Questions(source, (answer) => this.answered(answer));
+    const { signal } = this.life;
+    this.dark.addEventListener("change", () => this.setPalette(this.dark.matches ? DARK : LIGHT), { signal });
+  }
+
+  /** Read the document and show it; what is wrong with it is said in the page. */
+  async start(): Promise<void> {
+    this.frame.setPalette(this.palette, this.palette === DARK);
+    try {
+      const [raw] = await Promise.all([this.source.document(), painted()]);
+      this.document = readDocument(raw);
+      this.store.update(this.fitted(this.store.state));
+      this.useDocument(this.document);
+    } catch (error) {
+      this.frame.fail(error instanceof Error ? error.message : String(error));
+      if (error instanceof DocumentError || error instanceof Refused) return;
+      throw error; // a fault of this page: the console should have it too
+    }
+    this.follow();
+    this.root.dataset.ready = "yes";
+    performance.mark("quiltwork-ready");
+    await this.readOther();
+  }
+
+  /** From now on every change of the state is shown, and changes of the address are heard. */
+  private follow(): void {
+    this.store.listen((now, before) => this.changed(now, before));
+    const { signal } = this.life;
+    const read = () => this.store.update(this.fitted(readAddress(location.hash)));
+    if (this.ownsAddress) addEventListener("popstate", read, { signal });
+    if (this.store.state.evidence.size > 0) void this.questions.ask(this.store.state.evidence);
+  }
+
+  /** Where a variable stands on the page, for scripts and tests. */
+  place(variable: number): Point {
+    const { left, top } = this.frame.canvas.getBoundingClientRect();
+    const at = this.view.place(variable);
+    return { x: left + at.x, y: top + at.y };
+  }
+
+  kill(): void {
+    this.life.abort();
+    cancelAnimationFrame(this.frameRequest);
+    clearTimeout(this.addressTimer);
+    this.view?.kill();
+    this.root.replaceChildren();
+  }
+
+  /** What the document can have of a state that came from an address. */
+  private fitted(state: ViewState): ViewState {
+    const counts = this.document.variables.map((variable) => variable.states.length);
+    return fitted(state, counts, this.network?.size ?? counts.length);
+  }
+
+  // Actions
+
+  private select(variable: number | null, reveal = false): void {
+    if (variable === this.store.state.variable) return;
+    this.store.update({ variable });
+    if (reveal && variable !== null) this.view.reveal(variable);
+  }
+
+  private open(variable: number): void {
+    this.select(variable);
+    void this.dialog.open(variable);
+  }
+
+  private give(variable: number, value: number | null): void {
+    const evidence = new Map(this.store.state.evidence);
+    if (value === null) evidence.delete(variable);
+    else evidence.set(variable, value);
+    this.store.update({ evidence });
+  }
+
+  /** Slide by a fiftieth of all arcs, or by one when there are few. */
+  private step(by: -1 | 1): void {
+    const size = Math.max(1, Math.round(this.network.arcCount / 50));
+    this.store.update({ shown: clamp(this.shown() + by * size, 0, this.network.arcCount) });
+  }
+
+  private walk(direction: Direction): void {
+    const { variable } = this.store.state;
+    if (this.network.size === 0) return;
+    if (variable === null) return this.select(this.network.arcCount > 0 ? this.network.document.arcs.from[0] : 0, true);
+    const next = stepTo(variable, direction, this.network.size, (v) => this.view.place(v));
+    if (next !== null) this.select(next, true);
+  }
+
+  private save(format: PictureFormat): void {
+    savePicture(this.view.scene(), format, "network").catch((error: Error) => {
+      this.trouble = error.message;
+      this.showNotes();
+    });
+  }
+
+  private setPalette(palette: Palette): void {
+    this.palette = palette;
+    this.frame.setPalette(palette, palette === DARK);
+    if (!this.network) return;
+    this.arcs = arcLook(this.network, palette, this.comparison?.sides ?? null);
+    this.dialog.refresh();
+    this.drawLater("draw");
+    this.updatePanel();
+  }
+
+  // What follows a change
+
+  private changed(now: ViewState, before: ViewState): void {
+    if (now.compare !== before.compare) this.useDocument(this.document);
+    if (now.evidence !== before.evidence) void this.questions.ask(now.evidence);
+    if (now.variable !== before.variable || now.evidence !== before.evidence || now.compare !== before.compare) {
+      this.drawLater("draw");
+      this.updatePanel();
+      this.announce(now);
+    } else if (now.shown !== before.shown) this.drawLater("show");
+    this.frame.slider.set(this.shown());
+    this.writeAddress(now, before);
+  }
+
+  private answered(answer: Answer): void {
+    this.answer = answer;
+    this.drawLater("draw");
+    this.updatePanel();
+  }
+
+  /** One drawing for all changes until the next frame. */
+  private drawLater(what: "show" | "draw"): void {
+    if (this.life.signal.aborted) return;
+    if (this.waiting === "nothing") this.frameRequest = requestAnimationFrame(() => this.drawNow());
+    if (this.waiting !== "draw") this.waiting = what;
+  }
+
+  private drawNow(): void {
+    const all = this.waiting === "draw" || this.store.state.variable !== null; // roles follow the slider
+    this.waiting = "nothing";
+    if (all) this.view.draw(this.look(), this.shown());
+    else this.view.show(this.shown());
+    if (all || this.view.limits !== null) this.showNotes();
+    if (all) this.showLegend();
+  }
+
+  private showNotes(): void {
+    this.frame.setNotes([...this.network.document.notes, this.trouble, this.view.limits]);
+  }
+
+  private showLegend(): void {
+    const { variable, evidence, compare } = this.store.state;
+    const { kind, directed } = this.network.document;
+    updateLegend(this.frame.legend, {
+      palette: this.palette,
+      kind,
+      directed,
+      selected: variable !== null,
+      compared: compare && this.comparison !== null,
+      evidence: evidence.size > 0,
+    });
+  }
+
+  private look(): Look {
+    const { variable, evidence } = this.store.state;
+    const change = this.answer.state === "found" ? shifts(this.network.document, this.answer.marginals) : null;
+    return lookOf({
+      network: this.network,
+      palette: this.palette,
+      arcs: this.arcs,
+      shown: this.shown(),
+      selected: variable,
+      evidence,
+      change,
+    });
+  }
+
+  private shown(): number {
+    return clamp(this.store.state.shown ?? this.network.document.sliderStart, 0, this.network.arcCount);
+  }
+
+  private updatePanel(): void {
+    const { variable, evidence } = this.store.state;
+    this.panel.update({
+      network: this.network,
+      palette: this.palette,
+      selected: variable,
+      evidence,
+      answer: this.answer,
+      comparison: this.comparison,
+      canAsk: !this.document.evidence ? "no" : this.source.marginals === null ? NO_PYTHON : "yes",
+    });
+  }
+
+  private announce({ variable }: ViewState): void {
+    if (variable === null) return this.frame.say("Nothing selected");
+    const { name } = this.network.document.variables[variable];
+    this.frame.say(
+      `${short(name, 80)} selected, ${rolesOf(this.network, variable, this.shown()).size} neighbours shown`,
+    );
+  }
+
+  /** A chosen variable is a step to come back to; the rest is written when it rests, for browsers count writes. */
+  private writeAddress(now: ViewState, before: ViewState): void {
+    if (!this.ownsAddress) return;
+    clearTimeout(this.addressTimer);
+    const address = () => location.pathname + location.search + writeAddress(this.store.state);
+    if (now.variable !== before.variable && writeAddress(now) !== location.hash) history.pushState(null, "", address());
+    else this.addressTimer = window.setTimeout(() => history.replaceState(null, "", address()), ADDRESS_RESTS);
+  }
+
+  // Documents
+
+  /** Show a document, or the two laid over each other. */
+  private useDocument(first: ViewDocument): void {
+    this.comparison = this.store.state.compare && this.other !== null ? compareDocuments(first, this.other) : null;
+    this.network = new Network(this.comparison?.document ?? first);
+    this.arcs = arcLook(this.network, this.palette, this.comparison?.sides ?? null);
+    const { variable } = this.store.state;
+    if (variable !== null && variable >= this.network.size) this.store.update({ variable: null });
+    this.frame.setDocument(this.network.document, this.other !== null, this.comparison !== null);
+    if (this.ownsAddress) document.title = `${short(first.title, 60)} · Quiltwork`;
+    this.frame.slider.set(this.shown());
+    this.makeView(true);
+    this.updatePanel();
+    this.showLegend();
+  }
+
+  private makeView(webgl: boolean): void {
+    this.view?.kill();
+    const events = { select: (v: number | null) => this.select(v), open: (v: number) => this.open(v) };
+    const canvas = element("div", { class: "drawn" });
+    fill(this.frame.canvas, canvas);
+    canvas.addEventListener("webglcontextlost", () => this.makeView(false), { capture: true, once: true });
+    const plain = () => new PlainView(this.network, canvas, events, this.look(), this.shown());
+    try {
+      this.view = webgl ? new GraphView(this.network, canvas, events, this.look(), this.shown()) : plain();
+    } catch (error) {
+      if (hasWebGL()) throw error; // asked only now: a context to try costs as much as one to draw with
+      canvas.replaceChildren();
+      this.view = plain();
+    }
+    this.showNotes();
+  }
+
+  private async readOther(): Promise<void> {
+    try {
+      const raw = await this.source.other();
+      if (raw === null) return;
+      this.other = readDocument(raw);
+    } catch (error) {
+      this.trouble = `The second model cannot be shown: ${(error as Error).message}`;
+      return this.showNotes();
+    }
+    if (this.store.state.compare) this.useDocument(this.document);
+    else this.frame.setDocument(this.document, true, false);
+  }
+
+  private async local(variable: number): Promise<LocalDistribution> {
+    const known = this.document.variables.length;
+    if (variable < known) return this.document.locals?.[variable] ?? this.source.local(variable);
+    const { name } = this.network.document.variables[variable];
+    const index = this.other?.variables.findIndex((v) => v.name === name) ?? -1;
+    return this.other?.locals?.[index] ?? { type: "none", reason: "Only the second model has this variable." };
+  }
+}
+
+/** The frame of the page is on screen before the network is worked on; in a hidden tab nobody waits for it. */
+function painted(): Promise<unknown> {
+  const frame = new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return Promise.race([frame, new Promise((done) => setTimeout(done, 100))]);
+}

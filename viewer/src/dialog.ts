@@ -1,0 +1,142 @@
+/** The dialog that shows a variable's local distribution; its split variables lead on to theirs, and back. */
+
+import { distributionName, showDistribution, type Shown } from "./distributions/show.ts";
+import { openedSplits } from "./distributions/layout.ts";
+import type { LocalDistribution, TreeLocal, ViewDocument } from "./document.ts";
+import { element, fill, short } from "./dom.ts";
+import { type PictureFormat, savePicture } from "./export.ts";
+import type { Palette } from "./palette.ts";
+
+export interface DialogHost {
+  document(): ViewDocument;
+  palette(): Palette;
+  local(variable: number): Promise<LocalDistribution>;
+  /** The reader went to a variable: the network follows. */
+  went(variable: number): void;
+}
+
+export class DistributionDialog {
+  readonly root: HTMLDialogElement;
+  private readonly name = element("h2");
+  private readonly kind = element("p", { class: "remark" });
+  private readonly body = element("div", { class: "body", tabindex: "-1" });
+  private readonly back: HTMLButtonElement;
+  private readonly pictures: HTMLElement;
+  private readonly whole: HTMLButtonElement;
+  private trail: number[] = [];
+  private unfolded = new Set<number>();
+  private current: { variable: number; local: LocalDistribution; shown: Shown } | null = null;
+  private fitted = false;
+
+  constructor(private readonly host: DialogHost) {
+    const button = (text: string, title: string, action: () => void) =>
+      element("button", { type: "button", text, title, "aria-label": title, onclick: action });
+    this.back = button("← Back", "Back to the distribution before this one", () => this.goBack());
+    this.whole = button("Fit", "Fit the whole picture into the window, or show it at full size", () =>
+      this.toggleFit(),
+    );
+    this.pictures = element(
+      "span",
+      { class: "tools" },
+      this.whole,
+      button("SVG", "Save this picture as SVG", () => this.save("svg")),
+      button("PNG", "Save this picture as PNG", () => this.save("png")),
+    );
+    const close = element("button", {
+      type: "button",
+      class: "quiet",
+      "aria-label": "Close",
+      title: "Close (Esc)",
+      text: "✕",
+      onclick: () => this.root.close(),
+    });
+    this.root = element(
+      "dialog",
+      {
+        class: "distribution",
+        "aria-label": "Local distribution",
+        onclick: (event) => event.target === this.root && this.root.close(),
+      },
+      element("header", {}, this.back, element("div", { class: "what" }, this.name, this.kind), this.pictures, close),
+      this.body,
+    );
+  }
+
+  async open(variable: number): Promise<void> {
+    this.trail = [];
+    await this.show(variable);
+  }
+
+  /** Draw again, in other colours. */
+  refresh(): void {
+    if (this.root.open && this.current) this.paint(this.current.variable, this.current.local);
+  }
+
+  private async show(variable: number): Promise<void> {
+    this.unfolded = new Set();
+    this.name.textContent = short(this.host.document().variables[variable].name, 120);
+    this.kind.textContent = "";
+    this.back.hidden = this.trail.length === 0;
+    if (!this.root.open) this.root.showModal();
+    try {
+      const local = await this.host.local(variable);
+      this.paint(variable, local);
+    } catch (error) {
+      this.pictures.hidden = true;
+      fill(
+        this.body,
+        element("p", { class: "refused", role: "alert", text: error instanceof Error ? error.message : String(error) }),
+      );
+    }
+    this.body.scrollTo(0, 0);
+    this.body.focus();
+  }
+
+  private paint(variable: number, local: LocalDistribution): void {
+    const shown = showDistribution(local, variable, this.host.document(), this.host.palette(), this.unfolded, {
+      go: (next) => this.go(next),
+      unfold: (node) => this.unfold(node),
+    });
+    this.current = { variable, local, shown };
+    this.kind.textContent = distributionName(local);
+    this.pictures.hidden = shown.scene === null;
+    fill(this.body, shown.node);
+    this.applyFit();
+  }
+
+  private go(variable: number): void {
+    if (this.current) this.trail.push(this.current.variable);
+    this.host.went(variable);
+    void this.show(variable);
+  }
+
+  private goBack(): void {
+    const variable = this.trail.pop();
+    if (variable === undefined) return;
+    this.host.went(variable);
+    void this.show(variable);
+  }
+
+  /** Show what is below a folded node: a dozen more splits. */
+  private unfold(node: number): void {
+    if (!this.current) return;
+    const local = this.current.local as TreeLocal;
+    for (const split of openedSplits({ ...local, root: node }, 12, new Set())) this.unfolded.add(split);
+    this.paint(this.current.variable, local);
+  }
+
+  private toggleFit(): void {
+    this.fitted = !this.fitted;
+    this.applyFit();
+  }
+
+  private applyFit(): void {
+    this.whole.textContent = this.fitted ? "Full size" : "Fit";
+    this.body.classList.toggle("fitted", this.fitted && this.current?.shown.scene != null);
+  }
+
+  private save(format: PictureFormat): void {
+    const scene = this.current?.shown.scene;
+    if (scene) void savePicture(scene, format, "distribution");
+  }
+}

@@ -1,0 +1,123 @@
+/** Local distributions made of signed numbers: logistic and boosted weights, a linear formula, Markov features. */
+
+import type { BoostedLocal, FeaturesLocal, GaussianLocal, LogisticLocal, ViewDocument, Weight } from "../document.ts";
+import { counted, element, figure, link, short } from "../dom.ts";
+
+type Go = (variable: number) => void;
+const MOST_ROWS = 200;
+
+export function logisticElement(
+  local: LogisticLocal | BoostedLocal,
+  child: number,
+  document: ViewDocument,
+  go: Go,
+): Node {
+  const made = element("div");
+  if (local.type === "boosted") {
+    made.append(element("p", { class: "remark", text: `A sum of ${counted(local.trees, "small tree")}.` }));
+    if (local.importance.length > 0) made.append(importanceElement(local, document, go));
+  }
+  if (local.weights.length > 0 || local.type === "logistic") {
+    made.append(element("h3", { text: "Weights on the log odds" }), weightTable(local, child, document, go));
+  }
+  return made;
+}
+
+export function gaussianElement(local: GaussianLocal, child: number, document: ViewDocument, go: Go): Node {
+  const name = (v: number) => document.variables[v].name;
+  const formula = element("p", { class: "formula" }, `${short(name(child), 60)} = ${figure(local.intercept)}`);
+  for (const { variable, weight } of local.weights) {
+    formula.append(
+      ` ${weight < 0 ? "−" : "+"} ${figure(Math.abs(weight))} · `,
+      link(name(variable), () => go(variable)),
+    );
+  }
+  formula.append(` + ε,  ε ~ N(0, ${figure(local.deviation)}²)`);
+  const rows = local.weights.map(({ variable, weight }): SignedRow => ({
+    label: [link(name(variable), () => go(variable))],
+    values: [weight],
+  }));
+  return element("div", {}, formula, rows.length > 0 && signedTable(["weight"], rows));
+}
+
+export function featuresElement(local: FeaturesLocal, child: number, document: ViewDocument, go: Go): Node {
+  const rows = local.features.slice(0, MOST_ROWS).map(({ conditions, weight }): SignedRow => {
+    const label: (Node | string)[] = [];
+    for (const { variable, state } of conditions) {
+      if (label.length > 0) label.push(" ∧ ");
+      const { name, states } = document.variables[variable];
+      label.push(variable === child ? element("span", { text: short(name, 40) }) : link(name, () => go(variable)));
+      label.push(` = ${short(states[state] ?? String(state), 24)}`);
+    }
+    return { label, values: [weight] };
+  });
+  const said =
+    rows.length < local.total
+      ? `The ${rows.length} heaviest of ${counted(local.total, "feature")} that mention it.`
+      : `${counted(local.total, "feature")} mention it, the heaviest first.`;
+  return element("div", {}, element("p", { class: "remark", text: said }), signedTable(["weight"], rows));
+}
+
+function importanceElement(local: BoostedLocal, document: ViewDocument, go: Go): Node {
+  const rows = local.importance.slice(0, 50).map(({ variable, gain }): SignedRow => {
+    const { name } = document.variables[variable];
+    return { label: [link(name, () => go(variable))], values: [gain] };
+  });
+  return element("div", {}, element("h3", { text: "Gain by variable" }), signedTable(["gain"], rows));
+}
+
+function weightTable(local: LogisticLocal | BoostedLocal, child: number, document: ViewDocument, go: Go): Node {
+  const columns = informative(local.intercept, local.weights);
+  const states = document.variables[child].states;
+  const rows: SignedRow[] = [{ label: ["intercept"], values: columns.map((s) => local.intercept[s]) }];
+  for (const { variable, state, weight } of local.weights.slice(0, MOST_ROWS)) {
+    const { name, states: own } = document.variables[variable];
+    const label: (Node | string)[] = [link(name, () => go(variable))];
+    if (state != null) label.push(` = ${short(own[state] ?? String(state), 24)}`);
+    rows.push({ label, values: columns.map((s) => weight[s]) });
+  }
+  return signedTable(
+    columns.map((s) => states[s] ?? String(s)),
+    rows,
+  );
+}
+
+/** The states whose column says something: one of two that are opposite, and none that is all zero. */
+export function informative(intercept: readonly number[], weights: readonly Weight[]): number[] {
+  const rows = [intercept, ...weights.map((w) => w.weight)];
+  const states = intercept.map((_, s) => s).filter((s) => rows.some((row) => row[s] !== 0));
+  const opposite = states.length === 2 && rows.every((row) => Math.abs(row[states[0]] + row[states[1]]) < 1e-9);
+  if (states.length === 0) return [intercept.length - 1];
+  return opposite ? [states[1]] : states;
+}
+
+interface SignedRow {
+  readonly label: readonly (Node | string)[];
+  readonly values: readonly number[];
+}
+
+/** Rows of bars that grow to the right from the middle when positive and to the left when negative. */
+function signedTable(columns: readonly string[], rows: readonly SignedRow[]): HTMLElement {
+  const most = Math.max(1e-12, ...rows.flatMap((row) => row.values.map(Math.abs)));
+  const head = element("tr", {}, element("th", { scope: "col", text: "" }));
+  for (const name of columns)
+    head.append(element("th", { scope: "col", text: short(name, 24), title: short(name, 300) }));
+  const body = element("tbody");
+  for (const { label, values } of rows) {
+    const made = element("tr", {}, element("th", { scope: "row" }, ...label));
+    for (const value of values) {
+      made.append(
+        element("td", {}, signedBar(value / most), element("span", { class: "number", text: figure(value) })),
+      );
+    }
+    body.append(made);
+  }
+  return element("table", { class: "cpt signed" }, element("thead", {}, head), body);
+}
+
+function signedBar(share: number): HTMLElement {
+  const full = element("span", { class: share < 0 ? "full minus" : "full plus" });
+  full.style.width = `${50 * Math.abs(share)}%`;
+  full.style[share < 0 ? "right" : "left"] = "50%";
+  return element("span", { class: "bar both" }, full);
+}

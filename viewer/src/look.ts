@@ -1,0 +1,134 @@
+/**
+ * How every variable and arc looks in the present state: colour, width, fading, whose name is always written.
+ *
+ * One pure function decides; the WebGL view, the plain view and the exported picture all draw what it says.
+ */
+
+import type { Side } from "./compare.ts";
+import type { Network } from "./network.ts";
+import { mix, type Palette } from "./palette.ts";
+import { type Role, rolesOf } from "./roles.ts";
+
+export interface Look {
+  readonly palette: Palette;
+  readonly selected: number | null;
+  /** Of each variable. */
+  readonly nodeColor: readonly string[];
+  readonly nodeSize: Float32Array;
+  readonly named: Uint8Array;
+  readonly faded: Uint8Array;
+  /** Of all arcs, whatever is selected. */
+  readonly arcs: ArcLook;
+  /** How much of their alpha the arcs keep beside a selected variable's own. */
+  readonly fade: number;
+  /** Arcs drawn above the rest, by rank. */
+  readonly focus: ReadonlyMap<number, ArcPaint>;
+}
+
+/** By rank. */
+export interface ArcLook {
+  readonly color: readonly string[];
+  readonly alpha: Float32Array;
+  readonly width: Float32Array;
+}
+
+export interface ArcPaint {
+  readonly color: string;
+  readonly alpha: number;
+  readonly width: number;
+}
+
+export interface Situation {
+  readonly network: Network;
+  readonly palette: Palette;
+  /** As `arcLook` made it, once for a network and a palette. */
+  readonly arcs: ArcLook;
+  readonly shown: number;
+  readonly selected: number | null;
+  readonly evidence: ReadonlyMap<number, number>;
+  /** From 0 to 1: how far the evidence moved each variable; null without evidence. */
+  readonly change: Float64Array | null;
+}
+
+/** At most so many names are written beside the neighbours of a selected variable. */
+const MOST_NAMED = 30;
+
+/** Stronger arcs are wider and darker; where there are many, all are thinner, so that their sum can be read. */
+export function arcLook(network: Network, palette: Palette, sides: readonly Side[] | null): ArcLook {
+  const n = network.arcCount;
+  const [alpha, width] = [new Float32Array(n), new Float32Array(n)];
+  const color: string[] = new Array(n);
+  const crowd = 1 / (1 + n / 4000);
+  for (let rank = 0; rank < n; rank++) {
+    const weight = (1 - rank / n) ** 2;
+    color[rank] = sides === null ? palette.arc : palette.sides[sides[rank]];
+    width[rank] = 0.6 + 0.8 * crowd + (0.3 + 2 * crowd) * weight;
+    alpha[rank] = (0.14 + 0.52 * crowd) * (0.65 + 0.35 * weight) + (sides === null ? 0 : 0.2);
+  }
+  return { color, alpha, width };
+}
+
+export function lookOf(situation: Situation): Look {
+  const { network, palette, arcs, selected, shown } = situation;
+  const roles = selected === null ? null : rolesOf(network, selected, shown);
+  const focus = roles === null ? new Map() : focusOf(situation, selected!, roles);
+  return { palette, selected, ...nodesLook(situation, roles), arcs, fade: roles === null ? 1 : 0.3, focus };
+}
+
+function nodesLook({ network, palette, selected, evidence, change }: Situation, roles: Map<number, Role> | null) {
+  const n = network.size;
+  const nodeSize = nodeSizes(network);
+  const nodeColor: string[] = new Array(n);
+  const [named, faded] = [new Uint8Array(n), new Uint8Array(n)];
+  const faint = mix(palette.ground, palette.node, 0.28);
+  for (let v = 0; v < n; v++) {
+    const role = roles?.get(v);
+    if (v === selected) nodeColor[v] = palette.ink;
+    else if (role !== undefined) nodeColor[v] = palette.roles[role];
+    else if (roles !== null) nodeColor[v] = faint;
+    else if (change !== null)
+      nodeColor[v] = mix(palette.node, palette.changed, Math.sqrt(Math.min(1, change[v] * 1.5)));
+    else nodeColor[v] = palette.node;
+    if (evidence.has(v)) nodeColor[v] = palette.evidence;
+    faded[v] = roles !== null && v !== selected && role === undefined && !evidence.has(v) ? 1 : 0;
+  }
+  if (selected !== null) {
+    named[selected] = 1;
+    nodeSize[selected] *= 1.35;
+    let left = MOST_NAMED;
+    for (const v of roles!.keys()) if (left-- > 0) named[v] = 1;
+  }
+  for (const v of evidence.keys()) if (v < n) named[v] = 1;
+  return { nodeColor, nodeSize, named, faded };
+}
+
+/** The shown arcs of a variable in the colours of their roles, and those from its spouses to its children. */
+function focusOf(situation: Situation, selected: number, roles: Map<number, Role>): Map<number, ArcPaint> {
+  const { network, palette, shown, arcs } = situation;
+  const compared = arcs.color.some((color) => color !== palette.arc);
+  const focus = new Map<number, ArcPaint>();
+  const add = (rank: number, role: Role) => {
+    const weight = (1 - rank / network.arcCount) ** 2;
+    const [alpha, width] = role === "spouse" ? [0.6, 1.2] : [0.95, 1.9];
+    focus.set(rank, { color: compared ? arcs.color[rank] : palette.roles[role], alpha, width: width + 1.4 * weight });
+  };
+  for (const { variable, rank, direction } of network.partners(selected, shown)) {
+    const role = roles.get(variable);
+    if (role !== undefined) add(rank, role);
+    if (role !== "child" || direction !== "out") continue;
+    for (const other of network.partners(variable, shown)) {
+      if (other.direction === "in" && roles.get(other.variable) === "spouse") add(other.rank, "spouse");
+    }
+  }
+  return focus;
+}
+
+/** Radii in pixels: smaller in larger networks, larger for variables with more arcs. */
+export function nodeSizes(network: Network): Float32Array {
+  const sizes = new Float32Array(network.size);
+  const base = Math.min(11, Math.max(2.6, 15 - 3.7 * Math.log10(Math.max(network.size, 1))));
+  let most = 1;
+  for (let v = 0; v < network.size; v++) most = Math.max(most, network.degree(v));
+  for (let v = 0; v < network.size; v++) sizes[v] = base * (0.7 + 0.6 * Math.sqrt(network.degree(v) / most));
+  return sizes;
+}

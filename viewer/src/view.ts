@@ -1,0 +1,110 @@
+/** What a drawn network can do, whether WebGL draws it (`graph.ts`) or plain SVG (`plain.ts`); and its picture. */
+
+import { short } from "./dom.ts";
+import type { ArcPaint, Look } from "./look.ts";
+import type { Network } from "./network.ts";
+import type { Scene, Shape } from "./scene.ts";
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface NetworkView {
+  /** Other colours, sizes or names. */
+  draw(look: Look, shown: number): void;
+  /** The slider moved and nothing else. */
+  show(shown: number): void;
+  /** Bring a variable into sight. */
+  reveal(variable: number): void;
+  zoom(factor: number): void;
+  fit(): void;
+  /** Where a variable stands, in pixels from the corner of the view. */
+  place(variable: number): Point;
+  /** What is on screen, as shapes. */
+  scene(): Scene;
+  /** A sentence to show where less is drawn than was asked for. */
+  readonly limits: string | null;
+  kill(): void;
+}
+
+export interface ViewEvents {
+  select(variable: number | null): void;
+  open(variable: number): void;
+}
+
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  /** Pixels per unit of the sizes in a look. */
+  readonly scale: number;
+  place(variable: number): Point;
+  /** The names that are written, and where they begin. */
+  readonly names: ReadonlyMap<number, Point>;
+}
+
+export const NAME_LENGTH = 32;
+
+/** The network as shapes: faded arcs, arcs in focus, variables, names. */
+export function networkScene(network: Network, look: Look, shown: number, frame: Frame): Scene {
+  const shapes: Shape[] = [];
+  const { color, alpha, width } = look.arcs;
+  for (let rank = Math.min(shown, network.arcCount) - 1; rank >= 0; rank--) {
+    if (look.focus.has(rank)) continue;
+    const paint = { color: color[rank], alpha: alpha[rank] * look.fade, width: width[rank] };
+    shapes.push(...arcShapes(network, look, rank, paint, frame));
+  }
+  for (const [rank, paint] of look.focus) shapes.push(...arcShapes(network, look, rank, paint, frame));
+  const inSight = (p: Point) => p.x > -20 && p.y > -20 && p.x < frame.width + 20 && p.y < frame.height + 20;
+  const variables = Array.from({ length: network.size }, (_, v) => v).sort((a, b) => look.faded[b] - look.faded[a]);
+  for (const v of variables) {
+    const at = frame.place(v);
+    if (!inSight(at)) continue;
+    const r = look.nodeSize[v] * frame.scale;
+    const parts: Shape[] = [{ shape: "circle", ...at, r, fill: look.nodeColor[v] }];
+    const name = frame.names.get(v);
+    if (name) parts.push(nameShape(network, look, v, name));
+    shapes.push({ shape: "group", variable: v, label: short(network.document.variables[v].name, 200), shapes: parts });
+  }
+  return { width: frame.width, height: frame.height, ground: look.palette.ground, shapes };
+}
+
+function nameShape(network: Network, look: Look, v: number, at: Point): Shape {
+  return {
+    shape: "text",
+    ...at,
+    text: short(network.document.variables[v].name, NAME_LENGTH),
+    size: 12,
+    bold: v === look.selected,
+    fill: look.faded[v] ? look.palette.muted : look.palette.ink,
+    halo: look.palette.ground,
+    alpha: look.faded[v] ? 0.6 : 1,
+  };
+}
+
+function arcShapes(network: Network, look: Look, rank: number, paint: ArcPaint, frame: Frame): Shape[] {
+  const { arcs, directed } = network.document;
+  const [from, to] = [frame.place(arcs.from[rank]), frame.place(arcs.to[rank])];
+  const outside = (a: number, b: number, end: number) => (a < 0 && b < 0) || (a > end && b > end);
+  if (outside(from.x, to.x, frame.width) || outside(from.y, to.y, frame.height)) return [];
+  const length = Math.hypot(to.x - from.x, to.y - from.y);
+  const gap = look.nodeSize[arcs.to[rank]] * frame.scale;
+  if (length <= gap) return [];
+  const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
+  const width = Math.max(paint.width * frame.scale, 0.6);
+  const head = directed ? arrowLength(width) : 0;
+  const tip = { x: to.x - dx * gap, y: to.y - dy * gap };
+  const neck = { x: tip.x - dx * head, y: tip.y - dy * head };
+  const { color, alpha } = paint;
+  const line: Shape = { shape: "line", x1: from.x, y1: from.y, x2: neck.x, y2: neck.y, stroke: color, width, alpha };
+  if (!directed) return [{ ...line, x2: to.x, y2: to.y }];
+  const [sx, sy] = [-dy * head * 0.42, dx * head * 0.42];
+  const point = (x: number, y: number) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const d = `M${point(tip.x, tip.y)} L${point(neck.x + sx, neck.y + sy)} L${point(neck.x - sx, neck.y - sy)} Z`;
+  return [line, { shape: "path", d, fill: color, alpha }];
+}
+
+/** Length of an arrowhead, in pixels, for an arc so wide. */
+export function arrowLength(width: number): number {
+  return 4 + 2.2 * width;
+}
