@@ -274,7 +274,9 @@ def test_every_command_has_help_and_is_documented(cli, command):
 
 
 def test_the_list_of_commands():
-    assert COMMANDS == ["demo", "learn", "evaluate", "compare", "rank", "query", "sample", "convert", "info"]
+    assert COMMANDS == [
+        "demo", "learn", "evaluate", "compare", "rank", "query", "sample", "convert", "info", "view", "serve",
+    ]  # fmt: skip
 
 
 def test_version_and_bare_call(cli):

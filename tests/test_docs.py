@@ -11,7 +11,18 @@ import pytest
 from quiltwork.cli import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "cli.md", ROOT / "docs" / "formats.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "tour.md",
+    ROOT / "docs" / "viewer.md",
+    ROOT / "docs" / "cli.md",
+    ROOT / "docs" / "formats.md",
+    ROOT / "docs" / "local_structure.md",
+    ROOT / "docs" / "markov_trees.md",
+    ROOT / "docs" / "markov_networks.md",
+    ROOT / "docs" / "inference.md",
+    ROOT / "docs" / "gaussian.md",
+]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 by_name = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,4 +1,4 @@
-"""The command line: `quiltwork demo | learn | evaluate | compare | rank | query | sample | convert | info`.
+"""The command line: `quiltwork demo | learn | evaluate | compare | rank | query | sample | convert | info | view`.
 
     app       the commands: their arguments, options and help
     options   a learner's parameters as options, read from their declaration
@@ -10,6 +10,7 @@
     ranking   rank
     asking    query, sample, convert
     looking   info
+    viewing   view, serve
     demo      the tour on embedded data
 
 Here is only the way out. A command that fails says one sentence on stderr and leaves with a code:

@@ -29,7 +29,8 @@ Metrics = Annotated[
     str | None,
     typer.Option(
         "--metric",
-        help="Comma-separated: ll (log-likelihood), pll (pseudo-log-likelihood); or, of rankings, "
+        help="Comma-separated: ll (log-likelihood), pll (pseudo-log-likelihood), cmll (conditional marginal "
+        "log-likelihood of four groups); or, of rankings, "
         "mrr, doa, micro-doa, auc, ndcg@10, recall@20, cf.",
         show_default=False,
     ),
@@ -232,9 +233,14 @@ def query(
         list[str] | None, typer.Option("--given", help="Evidence: --given smoke=yes xray=no.", show_default=False)
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", help="exact, gibbs (sampling), or auto: exact where the model allows it.")
+        str,
+        typer.Option(
+            "--method",
+            help="exact, gibbs or mcsat (sampling), bp (belief propagation), mf (mean field), or auto: exact where the "
+            "model allows it.",
+        ),
     ] = "auto",
-    samples: Annotated[int, typer.Option("--samples", help="Sweeps of the Gibbs sampler that count.", min=1)] = 10_000,
+    samples: Annotated[int, typer.Option("--samples", help="Sweeps of a sampler that count.", min=1)] = 10_000,
     json: Json = False,
 ) -> None:
     """Ask for the distribution of variables, given the states of others."""
@@ -285,6 +291,50 @@ def info(
     from quiltwork.cli.looking import info
 
     info(path, variable, json)
+
+
+Compare = Annotated[
+    Path | None,
+    typer.Option("--compare", help="A second model of the same variables, to compare with.", show_default=False),
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", help="Port of the server; the first free one without it.", min=0, max=65535),
+]
+
+
+@app.command()
+def view(
+    model: Model,
+    compare: Compare = None,
+    port: Port = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only tell the address.")] = False,
+) -> None:
+    """Look at a model in the browser: its network, its local distributions, and what evidence changes.
+
+    The page is served to this machine only, until Ctrl-C.
+    """
+    from quiltwork.cli.viewing import view
+
+    view(model, compare, "127.0.0.1", port, not no_browser)
+
+
+@app.command()
+def serve(
+    model: Model,
+    compare: Compare = None,
+    port: Port = None,
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen on; another than this machine's own lets others in.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve the viewer's page and open no browser; with --host also to other machines.
+
+    Whoever has the printed address can read the model, and what is sent is not encrypted.
+    """
+    from quiltwork.cli.viewing import view
+
+    view(model, compare, host, port, browser=False)
 
 
 def _value_of(option: str, words: list[str], default: str) -> str:

@@ -28,7 +28,7 @@ def compare(
     chosen = None if metric is None else judging.metrics(metric)
     source = inputs.read_to_learn(table)
     if chosen is None:
-        chosen = judging.USUAL_RANKINGS if inputs.holds_votes(source) or test is not None else judging.LIKELIHOODS
+        chosen = judging.USUAL_RANKINGS if inputs.holds_votes(source) or test is not None else judging.USUAL_LIKELIHOODS
     if chosen[0] in judging.LIKELIHOODS and test is not None:
         raise ParameterError(f"A test file of votes is for rankings. Got the metrics {', '.join(chosen)} instead.")
     if chosen[0] in judging.LIKELIHOODS:

@@ -59,7 +59,7 @@ def compare_models(table: Any) -> Result:
     step("2. Models are compared by 5-fold cross-validation")
     show.say("(On a new machine the kernels are compiled first, once; this takes a while.)\n")
     with show.progress() as progress:
-        trials = judging.row_trials(table, judging.LIKELIHOODS, folds=5, seed=0)
+        trials = judging.row_trials(table, judging.USUAL_LIKELIHOODS, folds=5, seed=0)
         results = cross_validate(trials, list(MODELS), 0, progress)
     draw_comparison(results)
     show.say("ll, pll: log-likelihood and pseudo-log-likelihood of a row that was held out,")
@@ -99,8 +99,8 @@ def ask_questions(path: Path) -> None:
     show.written.append(path)
     answers = []
     for known in QUESTIONS:
-        yes = [query(net, ["lung"], evidence=known)["yes"] for net in (learned, truth)]
-        answers.append((_question("lung", known), *map(show.number, yes)))
+        yes: list[Any] = [query(net, ["lung"], evidence=known)["yes"] for net in (learned, truth)]
+        answers.append((_question("lung", known), *(show.number(one) for one in yes)))
     show.table(["question", "learned", "truth"], answers)
 
 

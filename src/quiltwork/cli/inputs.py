@@ -13,7 +13,8 @@ from quiltwork.errors import DataError, DataWarning, InputError
 if TYPE_CHECKING:
     from quiltwork.data.votes import Votes
 
-NETWORKS = (".bif", ".xmlbif", ".xml", ".bifxml", ".uai")  # exchange formats; each may end in .gz too
+# Exchange formats; each may end in .gz too.
+NETWORKS = (".bif", ".xmlbif", ".xml", ".bifxml", ".uai", ".mn", ".bn", ".dn")
 
 
 def is_network(path: Path) -> bool:

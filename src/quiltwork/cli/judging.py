@@ -1,6 +1,7 @@
 """What a model is judged by: how likely it finds rows that were held out, or where it ranks items that were hidden.
 
     ll, pll                       log-likelihood and pseudo-log-likelihood, mean per row
+    cmll                          conditional marginal log-likelihood, mean per row (see `quiltwork.infer.groups`)
     mrr doa micro-doa auc         rankings; each is a mean over users, but for micro-doa, which is over all pairs
     ndcg@K recall@K cf            (see `quiltwork.rank.metrics`)
 
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from quiltwork.data.votes import Votes
 
-LIKELIHOODS = ("ll", "pll")
+LIKELIHOODS = ("ll", "pll", "cmll")
+USUAL_LIKELIHOODS = ("ll", "pll")  # cmll may take long
 RANKINGS = ("mrr", "doa", "micro-doa", "auc", "ndcg@10", "recall@20", "cf")  # of the two with @, any length
 IN_REPORTS = {"doa": "macro_doa", "micro-doa": "micro_doa", "cf": "cf_accuracy"}  # where they have other names
 USUAL_RANKINGS = ("mrr", "doa")  # those of the hybrid-random-field paper
@@ -76,8 +78,11 @@ def metrics(text: str) -> tuple[str, ...]:
 def likelihood(name: str) -> Callable[[Any, Any], np.ndarray]:
     """The function (model, rows) -> one number per row behind a metric."""
     from quiltwork.infer.blanket import pseudo_log_likelihood
+    from quiltwork.infer.groups import conditional_marginal_log_likelihood
     from quiltwork.infer.likelihood import log_likelihood
 
+    if name == "cmll":
+        return lambda model, rows: conditional_marginal_log_likelihood(model, rows).rows
     return {"ll": log_likelihood, "pll": pseudo_log_likelihood}[name]
 
 
@@ -85,10 +90,7 @@ def row_trials(rows: Any, chosen: tuple[str, ...], folds: int, seed: int) -> Tri
     """Cross-validation by row; the states of the variables are those of the whole table."""
 
     def of(learner: Any) -> Iterator[tuple[Any, Judge]]:
-        from quiltwork.data.encode import fit_encode
-
-        policies = {name: getattr(learner, name) for name in ("missing", "unseen", "max_states")}
-        data = fit_encode(rows, None, **policies)[1]
+        data = learner._encode(rows)[1]
         for train, test in _folds(data.n_samples, folds, seed):
             yield data.rows(train), partial(_mean_likelihoods, chosen, data.rows(test))
 

@@ -45,14 +45,14 @@ def learn(table: Path, output: Path, model_name: str, parameters: dict[str, Any]
 
 def evaluate(model_path: Path, table: Path, metric: str | None, split: str, protocol: str, json: bool) -> None:
     """By the metrics asked for; else by the likelihoods the model can tell, or by rankings if there are none."""
-    chosen = judging.LIKELIHOODS if metric is None else judging.metrics(metric)
+    chosen = judging.USUAL_LIKELIHOODS if metric is None else judging.metrics(metric)
     ask = judging.asker(protocol, seed=0)
     model = inputs.read_model(model_path)
     source = inputs.read_source(table, split)
-    told = {"model": str(model_path), "table": str(table)}
+    told: dict[str, Any] = {"model": str(model_path), "table": str(table)}
     if chosen[0] in judging.LIKELIHOODS:
         data = model.encoder.encode(inputs.as_rows(source, [variable.name for variable in model.variables]))
-        values = _likelihoods(model, data, chosen, all_of_them=metric is not None)
+        values = _likelihoods(model, data, chosen, told, all_of_them=metric is not None)
         if values:
             return _show_likelihoods({**told, "rows": data.n_samples}, values, json)
         chosen = judging.USUAL_RANKINGS
@@ -61,12 +61,21 @@ def evaluate(model_path: Path, table: Path, metric: str | None, split: str, prot
     _show_rankings({**told, "protocol": protocol, "queries": len(queries)}, means, json)
 
 
-def _likelihoods(model: Any, data: Any, chosen: Sequence[str], all_of_them: bool) -> dict[str, np.ndarray]:
+def _likelihoods(
+    model: Any, data: Any, chosen: Sequence[str], told: dict[str, Any], all_of_them: bool
+) -> dict[str, np.ndarray]:
     """Values per row of each metric; one that the model cannot tell is an error only where all of them are wanted."""
+    from quiltwork.infer.groups import conditional_marginal_log_likelihood
+
     values = {}
     for name in chosen:
         try:
-            values[name] = judging.likelihood(name)(model, data)
+            if name == "cmll":
+                found = conditional_marginal_log_likelihood(model, data)
+                values[name] = found.rows
+                told["cmll"] = {k: getattr(found, k) for k in ("groups", "method", "exact", "error")}
+            else:
+                values[name] = judging.likelihood(name)(model, data)
         except judging.CANNOT_TELL:
             if all_of_them:
                 raise
@@ -81,6 +90,10 @@ def _show_likelihoods(told: dict[str, Any], values: dict[str, np.ndarray], json:
     else:
         rows = [(name, show.number(mean), show.number(error)) for name, (mean, error) in results.items()]
         show.table(["metric", "mean per row", "± standard error"], rows, f"{told['rows']} rows")
+        if "cmll" in told:
+            cmll = told["cmll"]
+            sure = "exact" if cmll["method"] == "exact" else f"by {cmll['method']}, ± {show.number(cmll['error'], 6)}"
+            show.say(f"cmll is {sure}; groups: " + " | ".join(", ".join(group) for group in cmll["groups"]) + "\n")
 
 
 def _show_rankings(told: dict[str, Any], values: dict[str, float], json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from quiltwork.cli import inputs, show
 from quiltwork.errors import ParameterError
 
+OF_NUMBERS = ("gbn", "gaussian-tree")  # kinds whose variables have no states
 SHOWN = 20  # rows of a long list that a person is shown; JSON holds them all
 
 
@@ -20,7 +22,7 @@ def info(path: Path, variable: str | None, json: bool) -> None:
         if variable is None:
             document, draw = {**document, **counts(model), **_contents(model)}, _draw_model
         else:
-            document, draw = {**document, **_around(model, variable)}, _draw_variable
+            document, draw = {**document, **_around(model, variable)}, partial(_draw_variable, model)
     elif variable is not None:
         raise ParameterError(f"Only a model can be asked about a variable. {str(path)!r} is read as a table.")
     else:
@@ -44,28 +46,46 @@ def counts(model: Any) -> dict[str, int]:
 
 def _contents(model: Any) -> dict[str, Any]:
     contents: dict[str, Any] = {"states": {v.name: list(v.states) for v in model.variables}}
+    if model.kind in OF_NUMBERS:
+        contents = {"numbers": {v.name: _number(model, column) for column, v in enumerate(model.variables)}}
     if hasattr(model, "network"):
         contents["relatives"] = {v.name: model.relatives(v.name) for v in model.variables}
     return {**contents, **_lines(model), "provenance": dict(model.provenance)}
 
 
 def _around(model: Any, name: str) -> dict[str, Any]:
-    """One variable, its blanket, and the arcs around it: those of its local network where it has one."""
+    """One variable, its blanket, its local distribution, and the arcs around it: of its local network if it has one."""
     from quiltwork.data.dataset import position
     from quiltwork.infer.blanket import blanket
+    from quiltwork.view.document import local
 
-    variable = model.variables[position(name, model.variables)]
-    document = {"variable": name, "states": list(variable.states), "blanket": blanket(model, name)}
+    column = position(name, model.variables)
+    document: dict[str, Any] = {"variable": name, "states": list(model.variables[column].states)}
+    document["blanket"] = blanket(model, name)
+    if model.kind in OF_NUMBERS:
+        document = {"variable": name, **_number(model, column), "blanket": blanket(model, name)}
+    else:
+        document["local"] = local(model, column)
     if hasattr(model, "network"):
         return {**document, "relatives": model.relatives(name), **_lines(model.network(name))}
     return {**document, **_lines(model, name)}
 
 
+def _number(model: Any, column: int) -> dict[str, Any]:
+    """How a number follows from its parents."""
+    cpd = model.cpds[column]
+    weights = {model.variables[p].name: weight for p, weight in zip(cpd.parents, cpd.weights.tolist())}
+    return {"intercept": cpd.intercept, "weights": weights, "deviation": cpd.deviation}
+
+
 def _lines(model: Any, about: str | None = None) -> dict[str, Any]:
-    """Arcs as parent, child and, where it is known, strength; edges as two names. All, or those of one variable."""
-    if _undirected(model):
-        return {"edges_list": [list(edge) for edge in model.arcs if about in (None, *edge)]}
+    """Arcs as parent, child and, where it is known, strength; edges as two names, their strengths in a list of its own.
+    All, or those of one variable."""
     strengths = getattr(model, "strengths", None)
+    if _undirected(model):
+        edges = [(k, list(edge)) for k, edge in enumerate(model.arcs) if about in (None, *edge)]
+        told = {} if strengths is None else {"strengths": [float(strengths[k]) for k, _ in edges]}
+        return {"edges_list": [edge for _, edge in edges], **told}
     arcs: list[dict[str, Any]] = [{"parent": parent, "child": child} for parent, child in model.arcs]
     for arc, strength in zip(arcs, [] if strengths is None else strengths.tolist()):
         arc["strength"] = strength
@@ -78,8 +98,9 @@ def _undirected(model: Any) -> bool:
 
 def _table(rows: Any) -> dict[str, Any]:
     from quiltwork.data.encode import Encoder
+    from quiltwork.data.labels import MAX_STATES
 
-    encoder = Encoder.fit(rows, missing="state")
+    encoder = Encoder.fit(rows, missing="state", max_states=MAX_STATES)
     data = encoder.encode(rows)
     return {
         "rows": data.n_samples,
@@ -93,7 +114,10 @@ def _table(rows: Any) -> dict[str, Any]:
 
 def _draw_model(document: dict[str, Any]) -> None:
     show.say(f"{show.one_line(document['file'])}: a model of kind {document['kind']!r}, {in_words(document)}")
-    _draw_states(document["states"])
+    if "numbers" in document:
+        _draw_numbers(document["numbers"])
+    else:
+        _draw_states(document["states"])
     if document["kind"].startswith("hrf"):
         _draw_blankets(document)
     else:
@@ -103,17 +127,26 @@ def _draw_model(document: dict[str, Any]) -> None:
         show.table(["", ""], rows, "Where it came from")
 
 
-def _draw_variable(document: dict[str, Any]) -> None:
+def _draw_variable(model: Any, document: dict[str, Any]) -> None:
     show.say(f"{show.one_line(document['variable'])}: a variable of a model of kind {document['kind']!r}")
+    if "weights" in document:
+        _draw_numbers({document["variable"]: document})
     words = [word for word in ("states", "relatives", "blanket") if word in document]
     show.table(["", ""], [(word, ", ".join(map(str, document[word]))) for word in words])
     _draw_lines(document, "Its local network" if "relatives" in document else "Arcs")
+    if "local" in document:
+        from quiltwork.view.text import to_text
+
+        show.say(to_text(model, document["variable"]) + "\n")
 
 
 def _draw_lines(document: dict[str, Any], title: str = "Arcs") -> None:
     if document.get("edges_list"):
-        edges = [(one, "—", other) for one, other in document["edges_list"]]
-        show.table(["variable", "", "variable"], _first(edges), "Edges")
+        edges: list[tuple[str, ...]] = [(one, "—", other) for one, other in document["edges_list"]]
+        if "strengths" in document:
+            strongest = sorted(zip(document["strengths"], edges), key=lambda told: -told[0])
+            edges = [(*edge, show.number(strength, 4)) for strength, edge in strongest]
+        show.table(["variable", "", "variable", "strength"][: len(edges[0])], _first(edges), "Edges")
         _more(edges, "edges")
     if document.get("arcs_list"):
         arcs = sorted(document["arcs_list"], key=lambda arc: -arc.get("strength", 0.0))
@@ -144,6 +177,19 @@ def _draw_states(states: dict[str, list[Any]]) -> None:
     rows = [(name, len(own), _some(own)) for name, own in states.items()]
     show.table(["variable", "number", "states"], _first(rows), "Variables")
     _more(rows, "variables")
+
+
+def _draw_numbers(numbers: dict[str, dict[str, Any]]) -> None:
+    rows = [
+        (name, f"{own['deviation']:.6g}", f"= {own['intercept']:.6g}{_sum(own['weights'])}")
+        for name, own in numbers.items()
+    ]
+    show.table(["variable", "deviation", "mean given its parents"], _first(rows), "Variables")
+    _more(rows, "variables")
+
+
+def _sum(weights: dict[str, float]) -> str:
+    return "".join(f" {'-' if weight < 0 else '+'} {abs(weight):.4g} {name}" for name, weight in weights.items())
 
 
 def in_words(document: dict[str, Any]) -> str:
