@@ -1,6 +1,5 @@
 """What holds for every learner that ranks items, and how well each ranks films."""
 
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
