@@ -29,12 +29,13 @@ def random_features(rng, n_vars, n_features, max_states=3, min_states=1, longest
 
 
 def random_tree(rng, n_vars, max_states=3, scale=2.0):
-    """(n_states, features, weights) whose pairs of neighbours form a tree."""
+    """(n_states, features, weights) whose pairs of neighbours form a tree, each with one or several features."""
     n_states = rng.integers(2, max_states + 1, n_vars).tolist()
     features = [[(v, int(rng.integers(n_states[v])))] for v in range(n_vars)]
     for v in range(1, n_vars):
         u = int(rng.integers(v))
-        features.append([(u, int(rng.integers(n_states[u]))), (v, int(rng.integers(n_states[v])))])
+        for _ in range(int(rng.integers(1, 5))):
+            features.append([(u, int(rng.integers(n_states[u]))), (v, int(rng.integers(n_states[v])))])
     return n_states, features, rng.normal(size=len(features)) * scale
 
 

@@ -27,6 +27,7 @@ from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.markov import MarkovNet
 from quiltwork.models.markov_tree import DiscreteTree
 
+LARGEST_TABLE = 256  # entries of a table that features over the same variables are made into
 MAX_SIDES = 2**26  # of all boxes: about a gigabyte and a half
 
 
@@ -106,6 +107,85 @@ def holders(boxes: Boxes) -> tuple[np.ndarray, np.ndarray]:
     place = boxes.first_state[boxes.variable[side_of_member]] + boxes.member
     order = np.argsort(place, kind="stable")
     return np.searchsorted(place[order], np.arange(boxes.first_state[-1] + 1)), side_of_member[order]
+
+
+def merged(boxes: Boxes) -> Boxes:
+    """The same sum with boxes of the same sides made into one; a factor of its own each. Boxes with a side of several
+    states stay as they are."""
+    lengths, plain = np.diff(boxes.first_side), np.diff(boxes.first_member) == 1
+    is_plain = np.bincount(boxes.box_of_side, ~plain, len(lengths)) == 0
+    others = some_of(boxes, ~is_plain, np.ones(len(boxes.variable), bool))
+    weights, sides, members = [others.weight], [others.variable], [others.member]
+    n_sides, n_members = [np.diff(others.first_side)], [np.diff(others.first_member)]
+    for length in np.unique(lengths[is_plain]):
+        which = np.flatnonzero(is_plain & (lengths == length))
+        at = boxes.first_side[which, None] + np.arange(length)
+        places = boxes.first_state[boxes.variable[at]] + boxes.member[boxes.first_member[at]]
+        _, first, same = np.unique(places, axis=0, return_index=True, return_inverse=True)
+        weights.append(np.bincount(same.ravel(), boxes.weight[which]))
+        sides.append(boxes.variable[at[first]].ravel())
+        members.append(boxes.member[boxes.first_member[at[first]]].ravel())
+        n_sides.append(np.full(len(first), length))
+        n_members.append(np.ones(len(first) * length, np.int64))
+    n_boxes = sum(map(len, weights))
+    return boxes._replace(
+        weight=np.concatenate(weights),
+        first_side=starts(np.concatenate(n_sides)),
+        variable=np.concatenate(sides),
+        first_member=starts(np.concatenate(n_members)),
+        member=np.concatenate(members),
+        first_box=np.arange(n_boxes + 1),
+        fills=np.zeros(n_boxes, np.bool_),
+    )
+
+
+def one_factor_per_scope(boxes: Boxes) -> Boxes:
+    """Features over the same few variables made into one table: as factors apart they would form loops."""
+    if boxes.fills.any():
+        return boxes
+    boxes = merged(boxes)
+    lengths = np.diff(boxes.first_side)
+    gone, tables = np.zeros(len(lengths), bool), []
+    for length in np.unique(lengths):
+        which = np.flatnonzero(lengths == length)
+        scopes, scope = np.unique(
+            boxes.variable[boxes.first_side[which, None] + np.arange(length)], axis=0, return_inverse=True
+        )
+        n_features = np.bincount(scope.ravel(), minlength=len(scopes))
+        size = boxes.n_states[scopes].astype(float).prod(axis=1)
+        for k in np.flatnonzero((n_features > 1) & (size <= LARGEST_TABLE)):
+            own = which[scope.ravel() == k]
+            gone[own] = True
+            tables.append((scopes[k], own))
+    return _with_tables(boxes, gone, tables) if tables else boxes
+
+
+def _with_tables(boxes: Boxes, gone: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> Boxes:
+    """The boxes that are not gone, and for each table (its variables, its boxes) one box for every entry."""
+    stay = some_of(boxes, ~gone, np.ones(len(boxes.variable), bool))
+    weights, variables, members = [stay.weight], [stay.variable], [stay.member]
+    n_sides, n_members, n_boxes = [np.diff(stay.first_side)], [np.diff(stay.first_member)], [np.diff(stay.first_box)]
+    for scope, own in tables:
+        table = np.zeros(boxes.n_states[scope])
+        for b in own:
+            sides = range(boxes.first_side[b], boxes.first_side[b + 1])
+            cells = [boxes.member[boxes.first_member[s] : boxes.first_member[s + 1]] for s in sides]
+            table[np.ix_(*cells)] += boxes.weight[b]
+        weights.append(table.ravel())
+        variables.append(np.tile(scope, table.size))
+        members.append(np.indices(table.shape).reshape(len(scope), -1).T.ravel())
+        n_sides.append(np.full(table.size, len(scope)))
+        n_members.append(np.ones(table.size * len(scope), np.int64))
+        n_boxes.append(np.array([table.size]))
+    return boxes._replace(
+        weight=np.concatenate(weights),
+        first_side=starts(np.concatenate(n_sides)),
+        variable=np.concatenate(variables),
+        first_member=starts(np.concatenate(n_members)),
+        member=np.concatenate(members),
+        first_box=starts(np.concatenate(n_boxes)),
+        fills=np.repeat([False, True], [len(stay.fills), len(tables)]),
+    )
 
 
 def log_states_apart(boxes: Boxes, codes: np.ndarray) -> float:

@@ -40,7 +40,7 @@ from quiltwork.models.markov import MarkovNet
 from quiltwork.params import Choice, Integer, Param
 from quiltwork.rng import seed_of, stream
 
-MAX_JOINT = 2**18  # joint states of a part that are enumerated: beyond, sampling takes less time
+MAX_JOINT = 2**20  # joint states of a part that are enumerated: beyond, sampling takes less time
 KERNEL_ENTRIES = 2**22  # boxes and joint states visited before a kernel returns
 KERNEL_DRAWS = 2**19  # variables drawn before a kernel returns
 ROWS = 256  # of one task

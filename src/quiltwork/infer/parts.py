@@ -2,9 +2,9 @@
 
 All variables outside of the group are known. Boxes that the evidence contradicts are dropped, and the others keep the
 sides they have in the group. A box with a single side left adds to the logit of a state; boxes with more join their
-variables into parts. The joint states of a part fill one table: the sums of the logits, and the weight of each box
-added to the runs of entries that lie in it. The marginals of all its variables then cost about two sweeps over the
-table.
+variables into parts. The joint states of a part fill one table, which grows by one variable at a time; the weight of a
+box is added to the runs of entries that lie in it as soon as all its variables are there. The marginals of all of them
+then cost about two sweeps over the table.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def enumerate_rows(part: Part, codes: np.ndarray, table: np.ndarray) -> tuple[np
 def _enumerate_rows(part, codes, table, logs, left):
     n_group = part.variables.size
     logits, active = np.empty(part.first_state[-1]), np.empty(part.weight.size, np.int64)
-    joined, members = np.empty(n_group, np.int64), np.empty(n_group, np.int64)
+    joined, members, place = np.empty(n_group, np.int64), np.empty(n_group, np.int64), np.empty(n_group, np.int64)
+    own = np.empty(part.weight.size, np.int64)
     for i in range(codes.shape[0]):
         n_active = _find_parts(part, codes[i], logits, active, joined)
         for root in range(n_group):
@@ -96,8 +97,15 @@ def _enumerate_rows(part, codes, table, logs, left):
                 for k in range(n):
                     left[i, members[k]] = True
             else:
-                _fill(part, members[:n], active[:n_active], joined, logits, table)
-                _fold(part, members[:n], size, codes[i], logits, table, logs[i])
+                n_own = 0
+                for k in range(n_active):
+                    b = active[k]
+                    if joined[part.local[part.variable[part.first_side[b] + part.n_known[b]]]] == root:
+                        own[n_own] = b
+                        n_own += 1
+                _order(part, members[:n], own[:n_own], place)
+                _fill(part, members[:n], own[:n_own], place, logits, table)
+                _fold(part, members[:n], size, codes[i], table, logs[i])
 
 
 @njit(cache=True, nogil=True)
@@ -143,62 +151,73 @@ def _lowest(joined, v):
 
 
 @njit(cache=True, nogil=True)
-def _fill(part, members, active, joined, logits, table):
-    """log of the unnormalised joint distribution of the members, the last varying fastest, into table."""
-    table[0], size = 0.0, 1
-    for v in members:
-        first, r = part.first_state[v], part.first_state[v + 1] - part.first_state[v]
-        for e in range(size - 1, -1, -1):  # downwards, so that nothing is overwritten before it is read
-            for s in range(r - 1, -1, -1):
-                table[e * r + s] = table[e] + logits[first + s]
-        size *= r
-    n = members.size
-    first_choice, digit = np.empty(n + 1, np.int64), np.empty(n, np.int64)
-    choice = np.empty(part.first_state[-1], np.int64)  # steps to the states that each member may have in a box
+def _order(part, members, active, place):
+    """Sort the members, those in the most boxes first, and note the place of each."""
+    n_boxes = np.zeros(place.size, np.int64)
     for b in active:
-        side = part.first_side[b] + part.n_known[b]
-        if joined[part.local[part.variable[side]]] != members[0]:
-            continue
-        # the members up to the last that the box asks about; of the others every state is in it, in one run
-        stride, used = size, 0
-        first_choice[0] = 0
-        while side < part.first_side[b + 1]:
-            v = members[used]
-            r = part.first_state[v + 1] - part.first_state[v]
-            stride //= r
-            end = first_choice[used]
-            if part.local[part.variable[side]] == v:
-                for m in range(part.first_member[side], part.first_member[side + 1]):
-                    choice[end] = part.member[m] * stride
-                    end += 1
-                side += 1
-            else:
-                for s in range(r):
-                    choice[end] = s * stride
-                    end += 1
-            used += 1
-            first_choice[used] = end
-        for a in range(used):
-            digit[a] = first_choice[a]
-        while True:
-            at = 0
-            for a in range(used):
-                at += choice[digit[a]]
-            for e in range(at, at + stride):
-                table[e] += part.weight[b]
-            a = used - 1
-            while a >= 0:
-                digit[a] += 1
-                if digit[a] < first_choice[a + 1]:
-                    break
-                digit[a] = first_choice[a]
-                a -= 1
-            if a < 0:
-                break
+        for side in range(part.first_side[b] + part.n_known[b], part.first_side[b + 1]):
+            n_boxes[part.local[part.variable[side]]] += 1
+    for k in range(1, members.size):
+        v, j = members[k], k
+        while j > 0 and n_boxes[members[j - 1]] < n_boxes[v]:
+            members[j] = members[j - 1]
+            j -= 1
+        members[j] = v
+    for k in range(members.size):
+        place[members[k]] = k
 
 
 @njit(cache=True, nogil=True)
-def _fold(part, members, size, row, logits, table, logs):
+def _fill(part, members, active, place, logits, table):
+    """log of the unnormalised joint distribution of the members, the first varying fastest, into table.
+
+    It grows by one member at a time, and a box is added as soon as all its members are in, while the table is small.
+    """
+    stride, side_at = np.empty(members.size + 1, np.int64), np.full(members.size, -1, np.int64)
+    table[0], stride[0] = 0.0, 1
+    for k in range(members.size):
+        first, size = part.first_state[members[k]], stride[k]
+        stride[k + 1] = size * (part.first_state[members[k] + 1] - first)
+        for s in range(stride[k + 1] // size - 1, -1, -1):  # the first state last, for the others are made from it
+            for e in range(size):
+                table[s * size + e] = table[e] + logits[first + s]
+        for b in active:
+            low, high = members.size, -1
+            for side in range(part.first_side[b] + part.n_known[b], part.first_side[b + 1]):
+                at = place[part.local[part.variable[side]]]
+                low, high = min(low, at), max(high, at)
+            if high != k:
+                continue
+            for side in range(part.first_side[b] + part.n_known[b], part.first_side[b + 1]):
+                side_at[place[part.local[part.variable[side]]]] = side
+            _pour(part, members, side_at, stride, low, high, part.weight[b], table)
+            for at in range(low, high + 1):
+                side_at[at] = -1
+
+
+@njit(cache=True, nogil=True)
+def _pour(part, members, side_at, stride, low, high, weight, table):
+    """Add a weight to the entries in a box whose sides lie between the places low and high: runs of stride[low]."""
+    digit, a = np.zeros(high + 1, np.int64), low
+    while a <= high:
+        at = 0
+        for j in range(low, high + 1):
+            side = side_at[j]
+            at += stride[j] * (digit[j] if side < 0 else part.member[part.first_member[side] + digit[j]])
+        for e in range(at, at + stride[low]):
+            table[e] += weight
+        a = low
+        while a <= high:  # the next choice of states, like the digits of a counter
+            n, side = part.first_state[members[a] + 1] - part.first_state[members[a]], side_at[a]
+            digit[a] += 1
+            if digit[a] < (n if side < 0 else part.first_member[side + 1] - part.first_member[side]):
+                break
+            digit[a] = 0
+            a += 1
+
+
+@njit(cache=True, nogil=True)
+def _fold(part, members, size, row, table, logs):
     """log marginals of the members at their states in the row, from their log joint in table, which is used up."""
     top, total = -np.inf, 0.0
     for e in range(size):
@@ -206,7 +225,7 @@ def _fold(part, members, size, row, logits, table, logs):
     for e in range(size):
         table[e] = math.exp(table[e] - top)
         total += table[e]
-    for v in members:  # the first axis is summed out, and the next becomes the first
+    for v in members[::-1]:  # the slowest axis is summed out, and the one before it becomes the slowest
         width = size // (part.first_state[v + 1] - part.first_state[v])
         own, mass = np.int64(row[part.variables[v]]) * width, 0.0
         for e in range(own, own + width):

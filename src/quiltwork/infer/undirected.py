@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -121,46 +122,51 @@ def _plan(boxes: Boxes, kept: list[int], both_ways: bool, max_entries: int) -> t
     rank = np.zeros(n_vars, np.int64)
     rank[[*order, *kept]] = np.minimum(np.arange(len(order) + len(kept)), len(order))  # the kept ones go together
     home = np.minimum.reduceat(rank[boxes.variable], boxes.first_side[:-1]) if len(boxes.weight) else rank[:0]
-    net, log_scale = _tables(boxes, home, max_entries)
+    homes, factor = np.unique(home, return_inverse=True)
+    net = _bare(boxes, len(homes), factor, max_entries)
     families = range(n_vars, len(net.parents))
     plan = make_plan(net, families, {*inside, *kept}, kept, order=order, both_ways=both_ways, max_entries=max_entries)
-    return plan, log_scale
+    net, log_scale = _poured(boxes, factor, net)  # now that it is known to fit
+    return replace(plan, net=net), log_scale
 
 
-def _tables(boxes: Boxes, home: np.ndarray, max_entries: int) -> tuple[CompiledNet, float]:
-    """One table for each home: the weights of its boxes, less their largest sum; and the sum of what was taken off."""
-    n_vars = len(boxes.n_states)
-    homes, factor = np.unique(home, return_inverse=True)
+def _bare(boxes: Boxes, n_factors: int, factor: np.ndarray, max_entries: int) -> CompiledNet:
+    """One table for all boxes of the same factor, over all their variables; its entries are yet to come."""
     axes = np.unique(np.stack([factor[boxes.box_of_side], boxes.variable]), axis=1)  # (factor, variable), ascending
-    first_axis = np.searchsorted(axes[0], np.arange(len(homes) + 1))
+    first_axis = np.searchsorted(axes[0], np.arange(n_factors + 1))
     scopes = [axes[1, a:b].tolist() for a, b in pairwise(first_axis)]
-    n_states = boxes.n_states.tolist()
+    n_states: list[int] = boxes.n_states.tolist()
     sizes = [math.prod(n_states[v] for v in scope) for scope in scopes]
     check_size(max(map(len, scopes), default=0), sum(sizes), max_entries)
-    strides = np.array([s for scope in scopes for s in _strides(n_states, scope)], np.int64)
-    first_entry = starts(sizes)
-    logs = np.zeros(first_entry[-1])
-    step = max(1, AT_A_TIME // max(sizes, default=1))
-    for begin in range(0, len(factor), step):
-        which = np.arange(begin, min(begin + step, len(factor)))
-        _pour(boxes, which, factor, first_axis, axes[1].copy(), strides, first_entry, logs)
-    tops = np.maximum.reduceat(logs, first_entry[:-1]) if len(sizes) else np.empty(0)
-    taken = np.where(tops > -np.inf, tops, 0.0)
-    logs -= np.repeat(taken, sizes)
-    nothing = np.zeros(n_vars, np.int64)
+    nothing = np.zeros(len(n_states), np.int64)
     tables = FlatTables(
         n_states=boxes.n_states,
         first_state=boxes.first_state,
         first_parent=np.concatenate([nothing, first_axis]),
         parents=axes[1].copy(),
-        strides=strides,
-        first_entry=np.concatenate([nothing, first_entry]),
-        probs=np.exp(logs),
-        log_probs=logs,
+        strides=np.array([s for scope in scopes for s in _strides(n_states, scope)], np.int64),
+        first_entry=np.concatenate([nothing, starts(sizes)]),
+        probs=np.empty(0),
+        log_probs=np.empty(0),
     )
+    parents = (*[()] * len(n_states), *map(tuple, scopes))
+    return CompiledNet(tables, tuple(n_states), parents, (), (), ())
+
+
+def _poured(boxes: Boxes, factor: np.ndarray, net: CompiledNet) -> tuple[CompiledNet, float]:
+    """The tables filled with the weights of their boxes, less the largest sum of each; and what was taken off."""
+    first_axis, first_entry = (part[net.n_vars :] for part in (net.tables.first_parent, net.tables.first_entry))
+    logs, sizes = np.zeros(first_entry[-1]), np.diff(first_entry)
+    step = max(1, AT_A_TIME // int(sizes.max(initial=1)))
+    for begin in range(0, len(factor), step):
+        which = np.arange(begin, min(begin + step, len(factor)))
+        _pour(boxes, which, factor, first_axis, net.tables.parents, net.tables.strides, first_entry, logs)
+    tops = np.maximum.reduceat(logs, first_entry[:-1]) if len(sizes) else np.empty(0)
+    taken = np.where(tops > -np.inf, tops, 0.0)
+    logs -= np.repeat(taken, sizes)
+    tables = net.tables._replace(probs=np.exp(logs), log_probs=logs)
     in_range = not ((logs < SMALLEST_LOG) & (logs > -np.inf)).any()
-    parents = (*[()] * n_vars, *map(tuple, scopes))
-    return CompiledNet(tables, tuple(n_states), parents, (), (), (), in_range), float(taken.sum())
+    return replace(net, tables=tables, in_range=in_range), float(taken.sum())
 
 
 def _strides(n_states: list[int], scope: list[int]) -> list[int]:

@@ -19,18 +19,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from quiltwork.infer.boxes import Boxes, holders
+from quiltwork.infer.boxes import Boxes, holders, merged, some_of
 
 
 class Field(NamedTuple):
     """The boxes, and who is where. (Fields keep their order: kernels cached on disk know them by place.)
 
+    boxes                 those with more than one side, each once
+    alone                 (all states,) the weights of boxes with one side
     first_holder, holder  the sides that allow each of all states
     box_of_side           (n_sides,)
     free                  the variables that are in a box
     """
 
     boxes: Boxes
+    alone: np.ndarray
     first_holder: np.ndarray
     holder: np.ndarray
     box_of_side: np.ndarray
@@ -56,7 +59,13 @@ class Walker(NamedTuple):
 def field_of(boxes: Boxes) -> Field:
     """Boxes ready for walks; every weight must be finite."""
     free = np.flatnonzero(np.bincount(boxes.variable, minlength=len(boxes.n_states)))
-    return Field(boxes, *holders(boxes), boxes.box_of_side, free)
+    is_alone, every_side = np.diff(boxes.first_side) == 1, np.ones(len(boxes.variable), bool)
+    single = some_of(boxes, is_alone, every_side)
+    n_members = np.diff(single.first_member)
+    places = np.repeat(boxes.first_state[single.variable], n_members) + single.member
+    alone = np.bincount(places, np.repeat(single.weight, n_members), boxes.first_state[-1])
+    together = merged(some_of(boxes, ~is_alone, every_side))
+    return Field(together, alone, *holders(together), together.box_of_side, free)
 
 
 def walker_at(field: Field, state: np.ndarray, rng: np.random.Generator) -> Walker:
@@ -136,7 +145,9 @@ def look_around(field, walker):
     """Find out afresh which sides fail and what the logits are; returns the weight of the boxes that hold."""
     boxes, total = field.boxes, 0.0
     for e in range(walker.logit.size):
-        walker.logit[e] = 0.0
+        walker.logit[e] = field.alone[e]
+    for v in field.free:
+        total += field.alone[boxes.first_state[v] + walker.state[v]]
     for b in range(boxes.weight.size):
         walker.n_failed[b] = walker.failed[b] = 0
         for side in range(boxes.first_side[b], boxes.first_side[b + 1]):
