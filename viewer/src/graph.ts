@@ -252,11 +252,20 @@ export class GraphView implements NetworkView {
   private listen(events: ViewEvents): void {
     let dragged: string | null = null;
     let moved = false;
-    this.sigma.on("clickNode", ({ node }) => moved || events.select(Number(node)));
-    this.sigma.on("clickStage", () => events.select(null));
+    let clicked: string | null = null;
+    const select = (node: string | null) => events.select((clicked = node) === null ? null : Number(node));
+    this.sigma.on("clickNode", ({ node }) => moved || select(node));
+    this.sigma.on("clickStage", () => select(null));
+    // Sigma calls any two quick clicks a double click, also when they hit different things.
     this.sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
       preventSigmaDefault();
-      events.open(Number(node));
+      if (node === clicked) events.open(Number(node));
+      else select(node);
+    });
+    this.sigma.on("doubleClickStage", ({ preventSigmaDefault }) => {
+      if (clicked === null) return;
+      preventSigmaDefault();
+      select(null);
     });
     this.sigma.on("downNode", ({ node }) => {
       [dragged, moved] = [node, false];
