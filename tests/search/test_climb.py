@@ -129,7 +129,7 @@ def test_memory_of_rows_changes_nothing(monkeypatch):
     columns = random_table(7, 200, [2] * 12)
     results = []
     for remember, limit in ((False, 0), (True, 2**28), (True, 3 * 12 * 8)):
-        monkeypatch.setattr("quiltwork.search.deltas._REMEMBERED_BYTES", limit)
+        monkeypatch.setattr("quiltwork.search.scorer._REMEMBERED_BYTES", limit)
         graph = start(columns, [2] * 12, remember=remember)
         climb(graph, History())
         restarts(graph, History(), 30, None, 0)

@@ -112,7 +112,7 @@ def test_the_engine_finds_the_best_graph_of_four_variables(seed, penalty):
 def test_memory_of_rows_changes_nothing(monkeypatch):
     X, results = table(3, 100, 8), []
     for limit in (None, 2**28, 3 * 8 * 8):
-        monkeypatch.setattr(gaussian_deltas, "_REMEMBERED_BYTES", limit or 0)
+        monkeypatch.setattr("quiltwork.search.scorer._REMEMBERED_BYTES", limit or 0)
         graph = start(X)
         climb(graph, History())
         if limit:

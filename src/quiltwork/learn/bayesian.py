@@ -39,6 +39,7 @@ from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
 from quiltwork.search.graph import Graph
 from quiltwork.search.order import k2
+from quiltwork.search.scorer import arc_strengths, strongest_first
 from quiltwork.stats.families import Arrays, count_families
 
 _ARCS = Thing("a list of (parent, child) pairs", read_arcs)
@@ -145,10 +146,10 @@ class BayesianNetwork(Learner):
             arrays = Arrays.of(data)
             scorer = self._scorer(data, arrays, knowledge, threads)
             graph = self._search(encoder, scorer, knowledge, progress or silent)
-            strengths = _strengths(graph, scorer)
+            strengths = arc_strengths(graph, scorer)
         self.score_ = graph.total
         cpds = _tables(arrays, graph)
-        self.strengths_ = _strongest_first(encoder, graph, strengths)
+        self.strengths_ = strongest_first([v.name for v in encoder.variables], graph, strengths)
         self.fit_seconds_ = time.perf_counter() - began
         return self._end(BayesianNet(encoder, cpds, self._provenance(data, score=self.score_), strengths), X)
 
@@ -256,24 +257,6 @@ def _tables(arrays: Arrays, graph: Graph) -> tuple[TableCPD, ...]:
     structure = Structure.from_parents(parents)
     counts, starts = count_families(arrays, structure.indptr, structure.indices)
     return TableCPD.of_families(parents, arrays.n_states, counts, starts, float(arrays.n_states.max()))
-
-
-def _strengths(graph: Graph, scorer: FamilyDeltas | PriorDeltas) -> np.ndarray:
-    """What the score would lose without each arc. An arc that may not go has no delta; its families are scored."""
-    strengths = np.empty(len(graph.arcs()))
-    for k, (parent, child) in enumerate(graph.arcs().tolist()):
-        strengths[k] = -graph.delta(child, parent)
-        if strengths[k] == np.inf:
-            without = tuple(p for p in graph.parents(child) if p != parent)
-            strengths[k] = graph.local[child] - scorer.family(child, without)
-    return strengths
-
-
-def _strongest_first(encoder: Encoder, graph: Graph, strengths: np.ndarray) -> list[tuple[str, str, float]]:
-    names = [v.name for v in encoder.variables]
-    arcs = graph.arcs()
-    by_strength = np.argsort(-strengths, kind="stable")
-    return [(names[arcs[k, 0]], names[arcs[k, 1]], float(strengths[k])) for k in by_strength]
 
 
 def _order(given: Any, encoder: Encoder, start: tuple[tuple[int, ...], ...]) -> list[int]:

@@ -34,6 +34,7 @@ from quiltwork.scores.gaussian import GaussianScore
 from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.gaussian_deltas import GaussianDeltas
 from quiltwork.search.graph import Graph
+from quiltwork.search.scorer import arc_strengths, strongest_first
 from quiltwork.stats.moments import Moments
 from quiltwork.stats.partial import RANK
 
@@ -128,9 +129,9 @@ class GaussianNetwork(Learner):
         names = [v.name for v in encoder.variables]
         cpds = tuple(LinearGaussianCPD.from_moments(moments, v, graph.parents(v)) for v in range(moments.n_vars))
         _warn_of_trouble(names, moments, cpds)
-        strengths = _strengths(graph, scorer)
+        strengths = arc_strengths(graph, scorer)
         self.score_, self.score_history_ = graph.total, history
-        self.strengths_ = _strongest_first(names, graph, strengths)
+        self.strengths_ = strongest_first(names, graph, strengths)
         self.fit_seconds_ = time.perf_counter() - began
         return self._end(GaussianNet(encoder, cpds, self._provenance(numbers, score=self.score_), strengths), X)
 
@@ -195,20 +196,3 @@ def _warn_of_trouble(names: Sequence[str], moments: Moments, cpds: Sequence[Line
 
 def _few(things: Sequence[str]) -> str:
     return ", ".join(things[:3]) + (f" and {len(things) - 3} more" if len(things) > 3 else "")
-
-
-def _strengths(graph: Graph, scorer: GaussianDeltas) -> np.ndarray:
-    """What the score would lose without each arc. An arc that may not go has no delta; its families are scored."""
-    strengths = np.empty(len(graph.arcs()))
-    for k, (parent, child) in enumerate(graph.arcs().tolist()):
-        strengths[k] = -graph.delta(child, parent)
-        if strengths[k] == np.inf:
-            without = tuple(p for p in graph.parents(child) if p != parent)
-            strengths[k] = graph.local[child] - scorer.family(child, without)
-    return strengths
-
-
-def _strongest_first(names: Sequence[str], graph: Graph, strengths: np.ndarray) -> list[tuple[str, str, float]]:
-    arcs = graph.arcs()
-    by_strength = np.argsort(-strengths, kind="stable")
-    return [(names[p], names[c], s) for (p, c), s in zip(arcs[by_strength].tolist(), strengths[by_strength].tolist())]

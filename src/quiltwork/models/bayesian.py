@@ -11,16 +11,15 @@ import numpy as np
 
 from quiltwork.cpds.table import TableCPD
 from quiltwork.cpds.tree import TreeCPD
-from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import InputError, ResourceLimitError
-from quiltwork.models.structure import Structure
+from quiltwork.models.network import Network
 
 MAX_ENTRIES = 2**25  # of all trees and graphs turned into tables: 256 MB
 
 
-@dataclass(frozen=True, eq=False)
-class BayesianNet:
+@dataclass(frozen=True, eq=False, repr=False)
+class BayesianNet(Network):
     """P(x) = prod_v P(x_v | parents of v).
 
     encoder     names and states of the variables, and how new rows are encoded
@@ -43,20 +42,6 @@ class BayesianNet:
     def __post_init__(self) -> None:
         if self.structure.order() is None:
             raise InputError("The arcs of a Bayesian network must not form a cycle; these do.")
-
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return self.encoder.variables
-
-    @cached_property
-    def structure(self) -> Structure:
-        return Structure.from_parents(cpd.parents for cpd in self.cpds)
-
-    @property
-    def arcs(self) -> list[tuple[str, str]]:
-        """(parent, child) names, by child and then by parent."""
-        names = [v.name for v in self.variables]
-        return [(names[p], names[c]) for p, c in self.structure.arcs()]
 
     @cached_property
     def is_tabular(self) -> bool:
@@ -83,11 +68,3 @@ class BayesianNet:
     def file_kind(self) -> str:
         """How the network lies in a model file."""
         return "bn" if self.is_tabular else "bn-local"
-
-    @property
-    def n_parameters(self) -> int:
-        return sum(cpd.n_parameters for cpd in self.cpds)
-
-    def __repr__(self) -> str:
-        sizes = f"{len(self.variables)} variables, {self.structure.n_arcs} arcs, {self.n_parameters} parameters"
-        return f"BayesianNet({sizes})"

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
-from quiltwork.models.structure import Structure
+from quiltwork.models.network import Network
 
 
-@dataclass(frozen=True, eq=False)
-class DependencyNet:
+@dataclass(frozen=True, eq=False, repr=False)
+class DependencyNet(Network):
     """P(x_v | all others) = P(x_v | parents of v), for every v.
 
     encoder       names and states of the variables, and how new rows are encoded
@@ -47,32 +45,10 @@ class DependencyNet:
     kind = "dn"
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
-        return self.encoder.variables
-
-    @property
     def file_kind(self) -> str:
         """How the network lies in a model file."""
         return "dn" if all(cpd.kind == "table" for cpd in self.cpds) else "dn-local"
 
-    @cached_property
-    def structure(self) -> Structure:
-        return Structure.from_parents(cpd.parents for cpd in self.cpds)
-
     def blanket(self, v: int) -> list[int]:
         """Columns of the parents of v: given these, P(x_v | all others) reads no other."""
         return sorted(self.cpds[v].parents)
-
-    @property
-    def arcs(self) -> list[tuple[str, str]]:
-        """(u, v) where u predicts v, by v and then by u."""
-        names = [v.name for v in self.variables]
-        return [(names[p], names[c]) for p, c in self.structure.arcs()]
-
-    @property
-    def n_parameters(self) -> int:
-        return sum(cpd.n_parameters for cpd in self.cpds)
-
-    def __repr__(self) -> str:
-        n_arcs = self.structure.n_arcs
-        return f"DependencyNet({len(self.variables)} variables, {n_arcs} arcs, {self.n_parameters} parameters)"

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from quiltwork.cpds.linear_gaussian import LinearGaussianCPD
-from quiltwork.data.dataset import Variable
 from quiltwork.data.numbers import NumberEncoder
 from quiltwork.errors import InputError
-from quiltwork.models.structure import Structure
+from quiltwork.models.network import Network
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianNet:
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianNet(Network):
     """p(x) = prod_v Normal(x_v; intercept_v + sum over parents of weight x_parent, variance_v).
 
     encoder     names of the variables, and how new rows are read
@@ -47,25 +45,6 @@ class GaussianNet:
         if self.structure.order() is None:
             raise InputError("The arcs of a Gaussian network must not form a cycle; these do.")
 
-    @property
-    def variables(self) -> tuple[Variable, ...]:
-        return self.encoder.variables
-
-    @cached_property
-    def structure(self) -> Structure:
-        return Structure.from_parents(cpd.parents for cpd in self.cpds)
-
-    @property
-    def arcs(self) -> list[tuple[str, str]]:
-        """(parent, child) names, by child and then by parent."""
-        names = [v.name for v in self.variables]
-        return [(names[p], names[c]) for p, c in self.structure.arcs()]
-
-    @property
-    def n_parameters(self) -> int:
-        """An intercept and a variance of every variable, and a weight of every arc."""
-        return sum(cpd.n_parameters for cpd in self.cpds)
-
     def __str__(self) -> str:
         """Every variable as a sum of its parents, ± the deviation around it."""
         names = [v.name for v in self.variables]
@@ -75,7 +54,3 @@ class GaussianNet:
             terms = "".join(f" {'-' if w < 0 else '+'} {abs(w):.3g} {names[p]}" for p, w in pairs)
             lines.append(f"{names[cpd.child]} = {cpd.intercept:.3g}{terms} ± {cpd.deviation:.3g}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        sizes = f"{len(self.variables)} variables, {self.structure.n_arcs} arcs, {self.n_parameters} parameters"
-        return f"GaussianNet({sizes})"

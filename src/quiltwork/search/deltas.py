@@ -14,12 +14,12 @@ import numpy as np
 
 from quiltwork.scores.families import FamilyScore, dirichlet_score, score_candidates
 from quiltwork.search.graph import Graph
+from quiltwork.search.scorer import Scorer
 from quiltwork.stats.families import MAX_CONFIGS, Arrays, count_candidates, count_family
 
 _BLOCK_BYTES = 2**20
 _THREAD_PAYS = 2**22  # words swept: half a millisecond
 _FEW_PARENTS = 4  # with so few, configurations cannot pass what int64 holds
-_REMEMBERED_BYTES = 256 * 2**20
 
 # Calls task(i) for each i < n, perhaps in several threads.
 Run = Callable[[Callable[[int], None], int], None]
@@ -30,25 +30,13 @@ def run_here(task: Callable[[int], None], n: int) -> None:
         task(i)
 
 
-class _Deltas:
-    """A scorer for `search.graph.Graph`: knowledge and memory; how a row is filled is the subclass's business.
-
-    forbidden  (n_vars, n_vars) bool [child, parent]: arcs that may never be there, or None
-    required   arcs (parent, child) that may never go
-    """
+class _TableScorer(Scorer):
+    """A scorer of families that are tables, which must not become too large."""
 
     def __init__(self, arrays: Arrays, forbidden: np.ndarray | None, required: tuple[tuple[int, int], ...]):
-        self._arrays, self._forbidden = arrays, forbidden
+        super().__init__(np.flatnonzero(arrays.n_states < 2), forbidden, required)
+        self._arrays = arrays
         self._n_states: list[int] = arrays.n_states.tolist()
-        self._constant = np.flatnonzero(arrays.n_states < 2)
-        self._required: dict[int, list[int]] = {}
-        for parent, child in required:
-            self._required.setdefault(child, []).append(parent)
-        self._seen: dict[tuple[int, tuple[int, ...]], tuple[float, np.ndarray]] | None = None
-
-    def remember(self) -> None:
-        """Keep the rows of families from now on, within a bound on memory."""
-        self._seen = {}
 
     def score_all(self, graph: Graph) -> None:
         """Score every row of a graph."""
@@ -58,41 +46,13 @@ class _Deltas:
     def _score_rows(self, graph: Graph) -> None:
         graph.rescore(range(graph.n_vars))
 
-    def __call__(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
-        key = (child, parents)
-        if self._seen is not None and key in self._seen:
-            score, row[:] = self._seen[key]
-            return score
-        score = self._fill(child, parents, row)
-        self._apply_knowledge(child, parents, row)
-        if self._seen is not None:
-            if (len(self._seen) + 1) * row.nbytes > _REMEMBERED_BYTES:
-                self._seen.pop(next(iter(self._seen)))  # the oldest
-            self._seen[key] = (score, row.copy())
-        return score
-
-    def family(self, child: int, parents: tuple[int, ...]) -> float:
-        """The score of one family."""
-        raise NotImplementedError
-
-    def _fill(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
-        raise NotImplementedError
-
     def _apply_knowledge(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> None:
-        if self._forbidden is not None:
-            row[self._forbidden[child]] = -np.inf
-        if len(self._constant):  # an arc from or to a constant says nothing
-            row[self._constant if self._arrays.n_states[child] > 1 else slice(None)] = -np.inf
-        for parent in self._required.get(child, ()):
-            if parent in parents:
-                row[parent] = -np.inf
+        super()._apply_knowledge(child, parents, row)
         if len(parents) > _FEW_PARENTS and prod(self._n_states[p] for p in parents) * max(self._n_states) > MAX_CONFIGS:
-            keep = row[list(parents)]
-            row[:] = -np.inf
-            row[list(parents)] = keep
+            self._only_removals(parents, row, slice(None))
 
 
-class FamilyDeltas(_Deltas):
+class FamilyDeltas(_TableScorer):
     """Deltas of table families under one of the scores of `scores.families`."""
 
     def __init__(
@@ -151,7 +111,7 @@ class FamilyDeltas(_Deltas):
         return score_candidates(*self._scored, child, own, *counts, low, high, row)
 
 
-class PriorDeltas(_Deltas):
+class PriorDeltas(_TableScorer):
     """Deltas under Dirichlet priors whose counts come from a function of the family: one family at a time.
 
     prior(child, parents) gives the prior counts (n_configs, states of the child); kappa is the structure prior.

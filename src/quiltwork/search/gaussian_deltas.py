@@ -12,20 +12,15 @@ import numpy as np
 
 from quiltwork.scores.gaussian import GaussianScore, score_changes
 from quiltwork.search.graph import Graph
+from quiltwork.search.scorer import Scorer
 from quiltwork.stats.moments import Moments, Run, run_here
 from quiltwork.stats.partial import changed_shares, follow_parents
 
-_REMEMBERED_BYTES = 256 * 2**20
 _CHUNK = 64  # rows that one task scores at the beginning
 
 
-class GaussianDeltas:
-    """A scorer for `search.graph.Graph`.
-
-    moments    those that the score was made for, shrunk as it asks
-    forbidden  (n_vars, n_vars) bool [child, parent]: arcs that may never be there, or None
-    required   arcs (parent, child) that may never go
-    """
+class GaussianDeltas(Scorer):
+    """A scorer of moves; `moments` are those that the score was made for, shrunk as it asks."""
 
     def __init__(
         self,
@@ -36,37 +31,15 @@ class GaussianDeltas:
         required: tuple[tuple[int, int], ...] = (),
         run: Run = run_here,
     ):
-        self._score, self._forbidden, self._run = score, forbidden, run
-        self._matrix = moments.correlation
-        self._constant = np.flatnonzero(moments.constant)
-        self._required: dict[int, list[int]] = {}
-        for parent, child in required:
-            self._required.setdefault(child, []).append(parent)
+        super().__init__(np.flatnonzero(moments.constant), forbidden, required)
+        self._score, self._run, self._matrix = score, run, moments.correlation
         self._given: dict[int, tuple[tuple[int, ...], np.ndarray]] = {}
-        self._seen: dict[tuple[int, tuple[int, ...]], tuple[float, np.ndarray]] | None = None
-
-    def remember(self) -> None:
-        """Keep the rows of families from now on, within a bound on memory."""
-        self._seen = {}
 
     def score_all(self, graph: Graph) -> None:
         """Score every row of a graph."""
         chunks = [range(low, min(low + _CHUNK, graph.n_vars)) for low in range(0, graph.n_vars, _CHUNK)]
         self._run(lambda i: graph.rescore(chunks[i]), len(chunks))
         graph.settle_ties(np.zeros(graph.n_vars, np.int64))
-
-    def __call__(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> float:
-        key = (child, parents)
-        if self._seen is not None and key in self._seen:
-            score, row[:] = self._seen[key]
-            return score
-        score = self._fill(child, parents, row)
-        self._apply_knowledge(child, parents, row)
-        if self._seen is not None:
-            if (len(self._seen) + 1) * row.nbytes > _REMEMBERED_BYTES:
-                self._seen.pop(next(iter(self._seen)))  # the oldest
-            self._seen[key] = (score, row.copy())
-        return score
 
     def family(self, child: int, parents: tuple[int, ...]) -> float:
         """The score of one family."""
@@ -94,14 +67,3 @@ class GaussianDeltas:
             follow_parents(self._matrix, np.array(order, np.int64), len(known), shares)
             self._given[child] = order, shares
         return shares
-
-    def _apply_knowledge(self, child: int, parents: tuple[int, ...], row: np.ndarray) -> None:
-        if self._forbidden is not None:
-            row[self._forbidden[child]] = -np.inf
-        if len(self._constant):  # an arc from or to a constant says nothing
-            keep = row[list(parents)]
-            row[slice(None) if child in self._constant else self._constant] = -np.inf
-            row[list(parents)] = keep
-        for parent in self._required.get(child, ()):
-            if parent in parents:
-                row[parent] = -np.inf
