@@ -38,7 +38,7 @@ RATIO = {"l1": 0.7, "l2": 0.5, "elastic": 0.7}  # of each strength to the one be
 MOST_STRENGTHS = 24
 PATIENCE = 2  # strengths without a gain after which a path ends
 LEAST_GAIN = 1e-5  # in validation likelihood, relative, that counts as one
-POOLING = 5.0
+POOLING = 10.0
 PRECISION = 5e-7  # error tolerated in the objective, relative to that of the intercept alone
 ROUGH = 1e-4  # and on the way to a far strength,
 FAR = 0.25  # which is reached by strengths in this ratio
@@ -273,7 +273,7 @@ class _Table:
             means[:, s] = np.bincount(parent, solution.weights[k] * x.ones[solution.columns] / total, len(parents))
         usual = np.logaddexp.reduce((intercept + means.sum(axis=0))[target.seen])
         unseen = np.setdiff1d(np.arange(r), target.seen)
-        intercept[unseen] = usual + np.log(0.5 / (total + 0.5 * r))  # half a row, where the parents add what is usual
+        intercept[unseen] = usual + np.log(0.5 / total)  # half a row, where the parents add what is usual
         return LogisticCPD(target.variable, tuple(parents.tolist()), intercept, first, weights, means)
 
 
