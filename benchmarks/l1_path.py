@@ -13,7 +13,16 @@ With --all, the automatic path of all 910 words with validation rows, as a depen
 
 Wanted: at least 3 times faster per strength, at the same objective; all words in well under 2 minutes on 2 threads.
 
-Last result: not yet
+Last result (2 cores, other work running; 20 words, CPU milliseconds per word):
+  strength  weights  liblinear  path  alone  times, path  times, alone     apart
+  30             29       41.9   4.8    4.9          8.8           8.6  -1.4e-06
+  20             41       47.6   3.1    6.0         15.5           8.0  -1.4e-06
+  14             62       55.5   3.6    7.2         15.4           7.7  -8.4e-07
+  10            101       67.1   5.0    9.9         13.3           6.8  -7.2e-07
+  7             176       84.3   7.1   15.4         11.9           5.5  -5.1e-07
+  5             263      103.9  10.9   22.3          9.5           4.7  +4.7e-07
+  3.5           362      126.4  19.7   33.5          6.4           3.8  +8.0e-07
+  all                    526.7  54.2   99.0          9.7           5.3
 """
 
 from __future__ import annotations

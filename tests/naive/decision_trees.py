@@ -55,16 +55,16 @@ def grow(rows, target, n_states, kappa, binary=True, complete=False, min_leaf=1)
     return (*best, branches)
 
 
-def prunings(tree):
-    """Every tree that cutting this one off at some nodes can leave, as (leaves of counts, number of splits stopped,
-    number of splits kept); a node that could be split and is not counts as stopped."""
+def prunings(tree, kappa):
+    """Every pruning as (leaves: [(path, counts)], log prior): a split has the odds kappa for each parameter it adds."""
     if isinstance(tree, list):
-        yield [((), tree)], 0, 0
+        yield [((), tree)], 0.0
         return
-    yield [((), total(tree))], 1, 0
-    for combination in itertools.product(*(list(prunings(branch)) for branch in tree[3])):
-        leaves = [((k, *path), counts) for k, (own, _, _) in enumerate(combination) for path, counts in own]
-        yield leaves, sum(c[1] for c in combination), 1 + sum(c[2] for c in combination)
+    odds = kappa ** ((len(tree[3]) - 1) * (len(total(tree)) - 1))
+    yield [((), total(tree))], math.log(1 / (1 + odds))
+    for combination in itertools.product(*(list(prunings(branch, kappa)) for branch in tree[3])):
+        leaves = [((k, *path), counts) for k, (own, _) in enumerate(combination) for path, counts in own]
+        yield leaves, math.log(odds / (1 + odds)) + sum(log_prior for _, log_prior in combination)
 
 
 def total(tree):
@@ -76,8 +76,7 @@ def total(tree):
 def averaged(tree, kappa):
     """The prediction at every leaf (by path): the mean over all prunings, weighted by prior times evidence."""
     weights, predictions = [], []
-    for leaves, stopped, kept in prunings(tree):
-        log_weight = kept * math.log(kappa / (1 + kappa)) + stopped * math.log(1 / (1 + kappa))
+    for leaves, log_weight in prunings(tree, kappa):
         for _, counts in leaves:
             r = len(counts)
             log_weight += math.lgamma(r) - math.lgamma(r + sum(counts)) + sum(math.lgamma(n + 1) for n in counts)
@@ -85,7 +84,7 @@ def averaged(tree, kappa):
         predictions.append(leaves)
     top = max(weights)
     weights = [math.exp(w - top) for w in weights]
-    paths = [path for path, _ in next(leaves for leaves, stopped, _ in prunings_fully(tree))]
+    paths = [path for path, _ in max(predictions, key=len)]  # of the whole tree
     out = {}
     for path in paths:
         mean = None
@@ -95,11 +94,6 @@ def averaged(tree, kappa):
             mean = [weight * p + (0 if mean is None else m) for p, m in zip(probs, mean or probs)]
         out[path] = [m / sum(weights) for m in mean]
     return out
-
-
-def prunings_fully(tree):
-    """The pruning that cuts nothing off."""
-    yield from (p for p in prunings(tree) if p[1] == 0)
 
 
 class Forest:

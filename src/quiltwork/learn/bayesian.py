@@ -94,7 +94,7 @@ class BayesianNetwork(Learner):
         Param("operators", None, (Nothing(), Choice(OPERATORS)),
               "trees and graphs: complete splits (C), binary splits (B), merges (M); None for B, or BM"),
         Param("smoothing", "average", (Choice(("average", "laplace")),),
-              "trees: a leaf predicts with the mean of all prunings, or with its own counts plus the prior"),
+              "trees: a leaf predicts with the mean of all prunings (uniform score), or its own counts plus the prior"),
         Param("min_leaf", 1, (Integer(1),), "trees and graphs: fewest rows of a leaf"),
         Param("max_parents", None, (Nothing(), Integer(0)), "most parents of a variable; None for no limit"),
         Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default up to 1,000); of tabu (5)"),

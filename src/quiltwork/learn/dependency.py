@@ -72,7 +72,7 @@ class DependencyNetwork(Learner):
         Param("cpd", "tree", (Choice((*KINDS,)),), "how a variable depends on the others"),
         Param("kappa", 0.01, (_SHARE, _AUTO), "trees: prior factor for each free parameter; auto: by held-out rows"),
         Param("smoothing", "average", (Choice(("average", "laplace")),),
-              "trees: a leaf predicts with the mean of all prunings, or with its own counts plus one"),
+              "trees: a leaf predicts with the mean of all prunings (uniform prior), or with its own counts plus one"),
         Param("prior", "uniform", (Choice(("uniform", "bdeu")),), "trees: prior of the parameters in the score"),
         Param("equivalent_sample_size", 10.0, (_ABOVE_ZERO,), "trees: rows that the bdeu prior is worth"),
         Param("splits", "binary", (Choice(("binary", "complete", "both")),), "trees: one state or the rest, or all"),

@@ -187,7 +187,8 @@ class Trees(Kind):
         return replace(self._finished(task, trees, tried.choices), held_out=tried.held_out, n_held_out=tried.n_held_out)
 
     def _averages(self, task: Task) -> bool:
-        return task.params["smoothing"] == "average"
+        """The weights of prunings are those of the uniform prior."""
+        return task.params["smoothing"] == "average" and task.params["prior"] == "uniform"
 
     def _grow(self, task: Task, data: Dataset, kappa: float) -> list[TreeCPD]:
         p = task.params

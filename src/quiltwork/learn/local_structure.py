@@ -126,13 +126,14 @@ class _Growth:
         return belief
 
     def finished(self, forest: Forest, belief: Belief) -> Grown:
-        cpds = forest.cpds()
+        cpds, score = forest.cpds(), forest.score()
         if self.averages:
-            cpds = tuple(averaged(cpd, belief) for cpd in cpds)
+            whole, cpds = cpds, tuple(averaged(cpd, belief) for cpd in cpds)
+            score -= sum(float(a.gain.sum() - b.gain.sum()) for a, b in zip(whole, cpds, strict=True))
         kept = {(p, cpd.child) for cpd in cpds for p in cpd.parents}
         arcs = [arc for arc in forest.arcs if arc[:2] in kept]
         chosen = {"kappa": belief.kappa, "shrinkage": belief.shrinkage, "least_gain": belief.least_gain}
-        return Grown(cpds, arcs, forest.score(), chosen)
+        return Grown(cpds, arcs, score, chosen)
 
     def _allowed(self, n_vars: int) -> np.ndarray:
         """(n_vars, n_vars) bool [child, parent]: what knowledge, a fixed graph or an order leaves."""

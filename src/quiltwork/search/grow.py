@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from numba import njit
 
 from quiltwork.cpds.tree import LEAF, TreeCPD
 from quiltwork.data.bits import full_plane
@@ -91,20 +92,27 @@ def grow_trees(
 
 def weakest_gains(tree: TreeCPD) -> np.ndarray:
     """(n_nodes,) the smallest gain on the way from the root to each node, that of its own split included."""
-    out = np.full(len(tree.variable), np.inf)
-    for k in np.flatnonzero(tree.variable != LEAF).tolist():
-        out[k] = min(out[k], tree.gain[k])
-        out[tree.branches[tree.first[k] : tree.end[k]]] = out[k]
+    out = np.where(tree.variable != LEAF, tree.gain, np.inf)
+    _hand_down(tree.variable, tree.first, tree.end, tree.branches, out)
     return out
+
+
+@njit(cache=True, nogil=True)
+def _hand_down(variable, first, end, branches, least):
+    """No node may have more than its parent; parents come before children."""
+    for k in range(len(variable)):
+        if variable[k] >= 0:
+            for b in range(first[k], end[k]):
+                least[branches[b]] = min(least[branches[b]], least[k])
 
 
 def strengths(tree: TreeCPD) -> dict[int, float]:
     """For each parent the greatest further penalty on a split under which the tree would still ask about it."""
-    out: dict[int, float] = {}
-    for v, gain in zip(tree.variable.tolist(), weakest_gains(tree).tolist(), strict=True):
-        if v != LEAF:
-            out[v] = max(out.get(v, gain), gain)
-    return out
+    splits = np.flatnonzero(tree.variable != LEAF)
+    parents, place = np.unique(tree.variable[splits], return_inverse=True)
+    greatest = np.full(len(parents), -np.inf)
+    np.maximum.at(greatest, place, weakest_gains(tree)[splits])
+    return dict(zip(parents.tolist(), greatest.tolist(), strict=True))
 
 
 def _chunks(arrays: LeafArrays, targets: np.ndarray) -> list[np.ndarray]:

@@ -1,13 +1,13 @@
 """Which prunings of a tree to believe: none alone, all by their posterior.
 
-A grown tree holds many smaller ones, cut off at any of its nodes. Under the prior that grew it (each split has the
-odds kappa) every pruning has a posterior, and the mean of their predictions has a closed form, computed from the
-leaves up and from the root down (Buntine 1992; context-tree weighting). A split with much evidence is believed, one
-with little is smoothed toward its parent: the averaged tree predicts new rows better than any single pruning, and costs
-nothing at prediction time, for the mean at each leaf is just another distribution.
+A grown tree holds many smaller ones, cut off at any of its nodes. Under the prior that grew it (a split has the odds
+kappa for every free parameter it adds) every pruning has a posterior, and the mean of their predictions has a closed
+form, computed from the leaves up and from the root down (Buntine 1992; context-tree weighting). A split with much
+evidence is believed, one with little is smoothed toward its parent: the averaged tree predicts new rows better than any
+single pruning, and costs nothing at prediction time, for the mean at each leaf is just another distribution.
 
-    W(k) = ln [ (1 - q) exp(E(k)) + q exp(sum of W over the children of k) ],  q = kappa / (1 + kappa)
-    s(k) = q exp(sum of W over the children of k - W(k))                      posterior of splitting at k
+    W(k) = ln [ (1 - q) exp(E(k)) + q exp(sum of W over the children of k) ],  q / (1 - q) = kappa^parameters
+    s(k) = q exp(sum of W over the children of k - W(k))                       posterior of splitting at k
 
 E(k) is the score of node k as a leaf. `shrinkage` lends each node so many rows of its parent's distribution.
 
@@ -40,7 +40,7 @@ TREES_AT_A_TIME = 32
 
 @dataclass(frozen=True)
 class Belief:
-    """How prunings are averaged: prior odds of a split, rows lent by a parent, and the least gain of a split."""
+    """How prunings are averaged: prior odds of a parameter, rows lent by a parent, and the least gain of a split."""
 
     kappa: float
     shrinkage: float = 0.0
@@ -165,18 +165,20 @@ def _best_cut(
 
     run(one, len(chunks))
     weakest = np.concatenate([gains for gains, _ in parts])
-    change = np.concatenate([deltas for _, deltas in parts])  # (all splits, grid)
     order = np.argsort(-weakest, kind="stable")
-    path = np.concatenate([np.zeros((1, len(grid))), np.cumsum(change[order], axis=0)]) + roots.sum(axis=0)
     apart = np.append(np.diff(weakest[order], prepend=np.inf) < 0, True)  # equal gains stay or go together
-    path[~apart] = -np.inf
-    cut, setting = np.unravel_index(int(np.argmax(path)), path.shape)
+    best, cut, setting = -np.inf, 0, 0
+    for g in range(len(grid)):
+        change = np.concatenate([deltas[:, g] for _, deltas in parts])[order]
+        path = np.where(apart, np.append(0.0, np.cumsum(change)) + roots[:, g].sum(), -np.inf)
+        if path.max() > best:
+            best, cut, setting = float(path.max()), int(np.argmax(path)), g
     if cut == len(order):
-        return 0.0, int(setting)
+        return 0.0, setting
     # The weakest split that stays, and the strongest that goes, bound the penalty; halfway is as good as any.
     below = weakest[order[cut]]
     above = weakest[order[cut - 1]] if cut else below + 1.0
-    return float(0.5 * (below + above)), int(setting)
+    return float(0.5 * (below + above)), setting
 
 
 def _evidence(
@@ -206,7 +208,6 @@ def _average(variable, first, end, branches, own, kappa, shrinkage, out):
     """Into out (n_nodes, states) what the averaged tree would predict at each node, were it cut off there."""
     n, r = own.shape
     evidence, stop = np.empty(n), np.ones(n)
-    log_split, log_stop = math.log(kappa) - math.log1p(kappa), -math.log1p(kappa)
     for k in range(n - 1, -1, -1):
         total, as_leaf = 0.0, math.lgamma(r)
         for c in range(r):
@@ -215,7 +216,9 @@ def _average(variable, first, end, branches, own, kappa, shrinkage, out):
         as_leaf -= math.lgamma(total + r)
         evidence[k] = as_leaf
         if variable[k] >= 0:
-            split = log_split
+            log_odds = (r - 1) * (end[k] - first[k] - 1) * math.log(kappa)
+            log_stop = -math.log1p(math.exp(log_odds))
+            split = log_odds + log_stop
             for b in range(first[k], end[k]):
                 split += evidence[branches[b]]
             as_leaf += log_stop
