@@ -145,6 +145,17 @@ class Reader:
 
 
 @contextlib.contextmanager
+def reading(browser: Any, width: int = 960, height: int = 640, **more: Any) -> Iterator[Reader]:
+    """A reader with a screen of this size; the smaller, the less there is to draw without a graphics card."""
+    size = {"width": width, "height": height}
+    context = browser.new_context(viewport=size, reduced_motion="reduce", **more)
+    made = Reader.of(context)
+    yield made
+    made.check_clean()
+    context.close()
+
+
+@contextlib.contextmanager
 def served_model(model: Any, other: Any = None) -> Iterator[str]:
     """The address of the real server with a real model."""
     with _running(serve.serve(model, other, port=0)) as url:

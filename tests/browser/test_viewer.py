@@ -4,14 +4,13 @@ Every test ends by asking for errors, dialogs and violations of the security pol
 tests/browser/screenshots.
 """
 
-import contextlib
 import xml.etree.ElementTree as ET
 
 import pytest
 
 import quiltwork as qw
 from browser import documents
-from browser.reader import NO_WEBGL, WEBGL, Reader, chromium, missing, served, served_model
+from browser.reader import NO_WEBGL, chromium, missing, reading, served, served_model
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=missing())
 
@@ -19,32 +18,11 @@ ROOT, TABLE, TREE, GRAPH, LOGISTIC, BOOSTED, GAUSSIAN, FEATURES, FIELD, NONE = r
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", *WEBGL])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
 def reader(browser):
     """A fresh reader; whatever it did must have gone without errors."""
     with reading(browser) as made:
         yield made
-
-
-@contextlib.contextmanager
-def reading(browser, width=960, height=640, **more):
-    """A reader with a screen of this size; the smaller, the less there is to draw without a graphics card."""
-    size = {"width": width, "height": height}
-    context = browser.new_context(viewport=size, reduced_motion="reduce", **more)
-    made = Reader.of(context)
-    yield made
-    made.check_clean()
-    context.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,10 @@ export function render({ model, el }: { model: WidgetModel; el: HTMLElement }): 
   el.append(root);
   const app = new App(root, widgetSource(model), false);
   void app.start();
-  return () => app.kill();
+  return () => {
+    app.kill();
+    root.remove();
+  };
 }
 
 export default { render };
