@@ -33,6 +33,7 @@ def test_a_cell_shows_a_model_and_asks_the_kernel(browser):
     answers = Answers.of(qw.textbook("asia"), None)
     with reading(browser) as reader:
         page = reader.page
+        page.goto("about:blank")
         page.set_content("<div id='cell' style='width: 900px'></div>")
         page.expose_function("kernel", lambda content: reply(answers, content))
         page.add_style_tag(content=(FOLDER / "app.css").read_text())

@@ -120,17 +120,16 @@ class _Growth:
         return choose(cpds, *rows) if self.averages else Belief(FULL_KAPPA * choose_kappa(cpds, *rows))
 
     def choose_graph(self, train: Dataset, held_out: Dataset) -> Belief:
-        """The kappa whose graphs predict held-out rows best; it rises until they are predicted worse."""
+        """The kappa whose graphs predict held-out rows best; it rises until they are worse twice in a row."""
         codes, weights = complete_rows(held_out)
         rows = np.arange(len(codes))
-        best, belief = -np.inf, Belief(DEFAULT_KAPPA)
+        found: list[float] = []
         for kappa in GRAPH_KAPPAS:
             cpds = self.grown(train, kappa).cpds()
-            found = sum(float(weights @ cpd.log_probs(codes)[rows, codes[:, v]]) for v, cpd in enumerate(cpds))
-            if found < best:
+            found.append(sum(float(weights @ cpd.log_probs(codes)[rows, codes[:, v]]) for v, cpd in enumerate(cpds)))
+            if len(found) - 1 - int(np.argmax(found)) == 2:
                 break
-            best, belief = found, Belief(kappa)
-        return belief
+        return Belief(GRAPH_KAPPAS[int(np.argmax(found))])
 
     def finished(self, forest: Forest, belief: Belief) -> Grown:
         cpds, score = forest.cpds(), forest.score()
