@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from infer.markov_networks import codes_of, network, random_features, random_polytree, random_tree
+from models.test_libra import random_tree as random_tree_cpd
 from naive import boxes as naive
+from quiltwork.cpds.table import TableCPD
+from quiltwork.data.encode import Encoder
 from quiltwork.errors import ResourceLimitError, ZeroEvidenceError
 from quiltwork.infer import propagate as bp
 from quiltwork.infer.boxes import boxes_of
@@ -129,3 +132,26 @@ def test_too_many_runs_are_refused():
     model = network([2] * 14, [[(0, 1), (1, 1)]], [1.0])
     with pytest.raises(ResourceLimitError, match="8,192 runs"):
         qw.query(model, [f"v{v}" for v in range(14)], method="bp")
+
+
+@settings(max_examples=30)
+@given(seeds, st.integers(2, 8))
+def test_a_tree_says_what_its_table_says(seed, n_vars):
+    """The same messages, with loops and without, though only the leaves of the tree are visited."""
+    rng = np.random.default_rng(seed)
+    n_states = rng.integers(2, 4, n_vars).tolist()
+    trees = [random_tree_cpd(rng, v, [n if u <= v else 1 for u, n in enumerate(n_states)]) for v in range(n_vars)]
+    tables = []
+    for v, tree in enumerate(trees):
+        row, lines = np.zeros((1, n_vars), np.uint16), []
+        for states in np.ndindex(*(n_states[u] for u in tree.parents)):
+            row[0, list(tree.parents)] = states
+            lines.append(np.exp(tree.log_probs(row)[0]))
+        tables.append(TableCPD(v, tree.parents, np.array(lines)))
+    encoder = Encoder(tuple(qw.Variable(f"v{v}", tuple(range(n))) for v, n in enumerate(n_states)))
+    evidence = {f"v{n_vars - 1}": 0}
+    found, expected = (beliefs(qw.BayesianNet(encoder, tuple(cpds)), evidence) for cpds in (trees, tables))
+    assert found.converged == expected.converged
+    if found.converged:
+        assert found.marginals == pytest.approx(expected.marginals, abs=1e-9)
+        assert found.log_mass == pytest.approx(expected.log_mass, abs=1e-9)

@@ -6,7 +6,9 @@ import pytest
 import quiltwork as qw
 from learn.test_markov import planted as ring
 from naive import log_linear
-from quiltwork.errors import ConvergenceWarning, DataError, ResourceLimitError, SchemaMismatchError
+from quiltwork.errors import ConvergenceWarning, DataError, ParameterError, ResourceLimitError, SchemaMismatchError
+from quiltwork.learn.markov import _better_start
+from quiltwork.search.weights import Penalty
 
 STRUCTURES = ["dtsl", "l1", "dtsl+l1", "chi2", "bottom-up", "top-down", "independent"]
 QUICK = {"tol": 1e-6, "edge_penalty": 3.0}
@@ -121,6 +123,11 @@ def test_exact_likelihood_of_too_many_variables_is_refused():
         qw.learn("mn", X, objective="exact")
 
 
+def test_exact_likelihood_takes_no_batches():
+    with pytest.raises(ParameterError, match="'batch' parameter of MarkovNetwork must be None with objective='exact'"):
+        qw.learn("mn", np.eye(3, dtype=int), objective="exact", batch=2)
+
+
 def test_a_lasso_leaves_few_weights():
     _, _, data = ring(2000)
     counts = [np.count_nonzero(qw.learn("mn", data, k=4, lasso=lasso).weights) for lasso in (0.0, 20.0, 1e5)]
@@ -156,6 +163,15 @@ def test_the_trees_weights_are_a_better_start_than_none():
         est.fit(all_on(), progress=lambda stage, done, total: seen.append(stage))
     assert "growing trees" in seen and "learning weights" in seen
     assert est.pseudo_log_likelihood_ / 4000 > -(5 * np.log(2) + np.log(3))
+
+
+def test_a_start_worse_than_none_is_not_taken():
+    """A parabola with its top at 1, of half of the rows; the prior pulls to 0."""
+    near, far, flat = np.array([1.5]), np.array([2.5]), Penalty(np.zeros(1), np.zeros(1))
+    parabola = lambda w: (-float((w - 1) @ (w - 1)) / 2, 1 - w)
+    assert _better_start(parabola, 0.5, flat, near) is near
+    assert _better_start(parabola, 0.5, flat, far) == [0.0]
+    assert _better_start(parabola, 0.5, Penalty(np.ones(1), np.zeros(1)), near) == [0.0]
 
 
 def test_weights_beyond_measure_stay_finite():
@@ -224,6 +240,17 @@ def test_new_states_and_missing_values_of_a_stream():
     assert patient.model_.provenance["rows"] == 4
 
 
+def test_a_stream_whose_trees_would_not_fit_is_refused(monkeypatch):
+    """Before the first tree (four columns of two states: 8 * 8 counts of 8 bytes), and as soon as they have grown."""
+    table = {name: column for name, column in all_on(3000).items() if name in "abce"}
+    monkeypatch.setattr("quiltwork.learn.markov_stream.physical_memory", lambda: 8 * 8 * 8 - 1)
+    with pytest.raises(ResourceLimitError, match="counts of a stream's trees need .* GB: leave out rare columns"):
+        qw.MarkovNetwork(structure="dtsl").partial_fit(table)
+    monkeypatch.setattr("quiltwork.learn.markov_stream.physical_memory", lambda: 8 * 8 * 8 * 3)
+    with pytest.raises(ResourceLimitError, match="or lower kappa or tie"):
+        qw.MarkovNetwork(structure="dtsl", tie=1.0).partial_fit(table)
+
+
 def test_only_trees_can_be_fed_and_fit_begins_anew():
     assert not hasattr(qw.MarkovNetwork(), "partial_fit")
     with pytest.raises(AttributeError, match="it needs structure='dtsl'. Got structure='l1'"):
@@ -251,7 +278,7 @@ def test_nltcs(public_data):
 
 
 def test_exact_answers_on_nltcs(public_data):
-    """Exact likelihood over all 65,536 states; a DTSL network of Libra has -6.015."""
+    """Likelihood over all 65,536 states, CMLL on contiguous quarters; a DTSL network of Libra has -6.015 and -5.303."""
     train, test = nltcs(public_data)
     widths = (10.0, 1.0, 0.1)
     est = qw.MarkovNetwork(structure="dtsl", kappa=0.1, objective="exact", prior_width=widths, tol=1e-6).fit(train)
@@ -264,3 +291,7 @@ def test_exact_answers_on_nltcs(public_data):
         energies[tuple(held)] += weight
     log_z = np.logaddexp.reduce(energies.ravel())
     assert energies[tuple(test.T)].mean() - log_z > -6.015
+    assert qw.log_likelihood(est, test).mean() == pytest.approx(energies[tuple(test.T)].mean() - log_z, abs=1e-9)
+    quarters = [[f"x{v}" for v in range(low, low + 4)] for low in range(0, 16, 4)]
+    found = qw.conditional_marginal_log_likelihood(est, test, quarters)
+    assert found.method == "exact" and found.mean > -5.303

@@ -89,5 +89,5 @@ def test_noise_is_not_split():
 
 def test_more_than_the_machine_holds_is_refused(monkeypatch):
     monkeypatch.setattr(hoeffding, "physical_memory", lambda: 100.0)
-    with pytest.raises(ResourceLimitError, match="lower kappa, raise tie"):
+    with pytest.raises(ResourceLimitError, match="leave out rare columns, or lower kappa or tie"):
         HoeffdingTree(4, np.full(5, 2)).feed(planted(400, 1), StreamRules(tie=1.0))

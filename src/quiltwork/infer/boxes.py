@@ -115,28 +115,17 @@ def merged(boxes: Boxes) -> Boxes:
     lengths, plain = np.diff(boxes.first_side), np.diff(boxes.first_member) == 1
     is_plain = np.bincount(boxes.box_of_side, ~plain, len(lengths)) == 0
     others = some_of(boxes, ~is_plain, np.ones(len(boxes.variable), bool))
-    weights, sides, members = [others.weight], [others.variable], [others.member]
-    n_sides, n_members = [np.diff(others.first_side)], [np.diff(others.first_member)]
+    more = []
     for length in np.unique(lengths[is_plain]):
         which = np.flatnonzero(is_plain & (lengths == length))
         at = boxes.first_side[which, None] + np.arange(length)
         places = boxes.first_state[boxes.variable[at]] + boxes.member[boxes.first_member[at]]
         _, first, same = np.unique(places, axis=0, return_index=True, return_inverse=True)
-        weights.append(np.bincount(same.ravel(), boxes.weight[which]))
-        sides.append(boxes.variable[at[first]].ravel())
-        members.append(boxes.member[boxes.first_member[at[first]]].ravel())
-        n_sides.append(np.full(len(first), length))
-        n_members.append(np.ones(len(first) * length, np.int64))
-    n_boxes = sum(map(len, weights))
-    return boxes._replace(
-        weight=np.concatenate(weights),
-        first_side=starts(np.concatenate(n_sides)),
-        variable=np.concatenate(sides),
-        first_member=starts(np.concatenate(n_members)),
-        member=np.concatenate(members),
-        first_box=np.arange(n_boxes + 1),
-        fills=np.zeros(n_boxes, np.bool_),
-    )
+        weights = np.bincount(same.ravel(), boxes.weight[which])
+        more.append((weights, boxes.variable[at[first]], boxes.member[boxes.first_member[at[first]]]))
+    together = _with_plain(others, more)
+    n_boxes = len(together.weight)
+    return together._replace(first_box=np.arange(n_boxes + 1), fills=np.zeros(n_boxes, np.bool_))
 
 
 def one_factor_per_scope(boxes: Boxes) -> Boxes:
@@ -163,28 +152,31 @@ def one_factor_per_scope(boxes: Boxes) -> Boxes:
 def _with_tables(boxes: Boxes, gone: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> Boxes:
     """The boxes that are not gone, and for each table (its variables, its boxes) one box for every entry."""
     stay = some_of(boxes, ~gone, np.ones(len(boxes.variable), bool))
-    weights, variables, members = [stay.weight], [stay.variable], [stay.member]
-    n_sides, n_members, n_boxes = [np.diff(stay.first_side)], [np.diff(stay.first_member)], [np.diff(stay.first_box)]
+    more = []
     for scope, own in tables:
         table = np.zeros(boxes.n_states[scope])
         for b in own:
             sides = range(boxes.first_side[b], boxes.first_side[b + 1])
             cells = [boxes.member[boxes.first_member[s] : boxes.first_member[s + 1]] for s in sides]
             table[np.ix_(*cells)] += boxes.weight[b]
-        weights.append(table.ravel())
-        variables.append(np.tile(scope, table.size))
-        members.append(np.indices(table.shape).reshape(len(scope), -1).T.ravel())
-        n_sides.append(np.full(table.size, len(scope)))
-        n_members.append(np.ones(table.size * len(scope), np.int64))
-        n_boxes.append(np.array([table.size]))
-    return boxes._replace(
-        weight=np.concatenate(weights),
-        first_side=starts(np.concatenate(n_sides)),
-        variable=np.concatenate(variables),
-        first_member=starts(np.concatenate(n_members)),
-        member=np.concatenate(members),
-        first_box=starts(np.concatenate(n_boxes)),
+        states = np.indices(table.shape).reshape(len(scope), -1).T
+        more.append((table.ravel(), np.broadcast_to(scope, states.shape), states))
+    return _with_plain(stay, more)._replace(
+        first_box=starts([*np.diff(stay.first_box), *(len(weights) for weights, _, _ in more)]),
         fills=np.repeat([False, True], [len(stay.fills), len(tables)]),
+    )
+
+
+def _with_plain(boxes: Boxes, more: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Boxes:
+    """The boxes, and behind them some whose sides allow one state: (weights (n,), variables (n, sides), states (n,
+    sides)) of each kind. Which factors they belong to is left to the caller."""
+    shapes = [variables.shape for _, variables, _ in more]
+    return boxes._replace(
+        weight=np.concatenate([boxes.weight, *(weights for weights, _, _ in more)]),
+        first_side=starts(np.concatenate([np.diff(boxes.first_side), *(np.full(n, k) for n, k in shapes)])),
+        variable=np.concatenate([boxes.variable, *(variables.ravel() for _, variables, _ in more)]),
+        first_member=starts(np.concatenate([np.diff(boxes.first_member), *(np.ones(n * k) for n, k in shapes)])),
+        member=np.concatenate([boxes.member, *(states.ravel() for _, _, states in more)]),
     )
 
 

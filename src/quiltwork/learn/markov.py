@@ -205,6 +205,11 @@ class MarkovNetwork(Learner):
             )
         if self.objective == "exact":
             check_cells(data.n_states)
+            if self.batch is not None:
+                raise ParameterError(
+                    "The 'batch' parameter of MarkovNetwork must be None with objective='exact', which reads the rows "
+                    f"once. Got {self.batch} instead."
+                )
 
     def _weigh(
         self, data: Dataset, features: Conjunctions, start: np.ndarray, threads: Threads, watch: Progress
@@ -213,7 +218,9 @@ class MarkovNetwork(Learner):
         began = time.perf_counter()
         penalty = self._penalty(features.lengths)
         how = self.max_iter, self.tol, lambda done: watch("learning weights", done, self.max_iter)
-        if self.batch is not None and self.objective == "pseudo":
+        if self.batch is not None:
+            some, n_rows = next(self._batches(data, features, threads, 0))
+            start = _better_start(some, n_rows / data.total, penalty, start)
             found = maximise_in_batches(
                 lambda epoch: self._batches(data, features, threads, epoch), start, penalty, data.total, *how
             )
@@ -223,8 +230,7 @@ class MarkovNetwork(Learner):
         else:
             pseudo = self._pseudo(data, features, threads)
             objective = ExactLikelihood.of(data, features) if self.objective == "exact" else pseudo
-            if start.any():  # a start that is no better than none is worse: the way from there is longer
-                start = max((start, 0 * start), key=lambda weights: _less_penalty(objective, penalty, weights))
+            start = _better_start(objective, 1.0, penalty, start)
             found = maximise(objective, start, penalty, data.total, *how)
             self.pseudo_log_likelihood_ = pseudo(found.weights)[0]
         self.n_iter_, self.converged_ = found.n_iter, found.converged
@@ -268,8 +274,13 @@ def _network(
     return MarkovNet(encoder, first, columns, states, weights, counts, provenance)
 
 
-def _less_penalty(objective: Objective, penalty: Penalty, weights: np.ndarray) -> float:
-    return objective(weights)[0] - penalty.smooth(weights)[0] - penalty.corner(weights)
+def _better_start(objective: Objective, share: float, penalty: Penalty, start: np.ndarray) -> np.ndarray:
+    """These weights, or none at all where the objective, of a share of the rows, likes that better."""
+
+    def worth(weights: np.ndarray) -> float:
+        return objective(weights)[0] / share - penalty.smooth(weights)[0] - penalty.corner(weights)
+
+    return max((start, 0 * start), key=worth) if start.any() else start
 
 
 # Structure: which features, and weights to start from

@@ -14,9 +14,9 @@ import numpy as np
 from quiltwork.backends.threads import Threads
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.columns import columns_of
-from quiltwork.data.dataset import NO_CODE, Dataset, from_codes
+from quiltwork.data.dataset import NO_CODE, Dataset, from_codes, physical_memory
 from quiltwork.data.encode import Encoder
-from quiltwork.errors import DataError, SchemaMismatchError
+from quiltwork.errors import DataError, ResourceLimitError, SchemaMismatchError
 from quiltwork.rng import stream
 from quiltwork.search.hoeffding import HoeffdingTree, StreamRules
 
@@ -34,6 +34,7 @@ class Stream:
 
     def __init__(self, encoder: Encoder, rules: StreamRules, memory: int, seed: int):
         n_states = np.array([variable.n_states for variable in encoder.variables], np.int64)
+        _check_memory(8.0 * float(n_states.sum()) ** 2)
         self.encoder, self.n_seen = encoder, 0
         self.sample = np.empty((0, len(n_states)), np.uint16)
         self.state_counts = np.zeros(n_states.sum())
@@ -72,6 +73,7 @@ class Stream:
             self._keep(codes)
             self.state_counts += np.bincount((codes + self._first).ravel(), minlength=len(self.state_counts))
             self.n_seen += len(codes)
+            _check_memory(2 * sum(tree.nbytes for tree in self._growing))  # each may double next
 
     def _grow(self, codes: np.ndarray, v: int) -> None:
         self._growing[v].feed(codes, self._rules)
@@ -92,3 +94,11 @@ class Stream:
         for i in range(min(free, len(codes)), len(codes)):
             if places[i] < self._memory:
                 self.sample[places[i]] = codes[i]
+
+
+def _check_memory(n_bytes: float) -> None:
+    if n_bytes > physical_memory():
+        raise ResourceLimitError(
+            f"The counts of a stream's trees need {n_bytes / 2**30:.1f} GB: leave out rare columns, or lower kappa or "
+            "tie."
+        )

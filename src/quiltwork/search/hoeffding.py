@@ -86,7 +86,7 @@ class HoeffdingTree:
         if 4 * self.nbytes > physical_memory():
             raise ResourceLimitError(
                 f"The counts of a stream's tree over {len(self.n_states):,} variables take {self.nbytes / 2**30:.1f} "
-                "GB already: lower kappa, raise tie, or leave out rare columns."
+                "GB already: leave out rare columns, or lower kappa or tie."
             )
         self._nodes, self._own, self._gain, self._counts, self._seen, self._asked = (
             np.concatenate([array, np.zeros_like(array)])
