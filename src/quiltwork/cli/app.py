@@ -20,10 +20,13 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine instead of a table.")]
-Model = Annotated[Path, typer.Argument(help="A model: .qw, .bif, .xmlbif, .uai, or Libra's .bn, .dn, .mn (.gz too).", show_default=False)]
+Model = Annotated[
+    Path,
+    typer.Argument(help="A model: .qw, .bif, .xmlbif, .uai, Libra's .bn, .dn or .mn (.gz too).", show_default=False),
+]
 Table = Annotated[
     Path,
-    typer.Argument(help="A table (.csv, .tsv, .parquet, .arrow, .npz, .data) or votes with columns user, item[, time]."),
+    typer.Argument(help="A table (.csv, .tsv, .parquet, .arrow, .npz, .data) or votes: columns user, item[, time]."),
 ]
 Metrics = Annotated[
     str | None,
