@@ -236,12 +236,11 @@ def _next_level(
     slot[chosen] = np.arange(len(chosen))
     masks = np.empty((len(chosen), level.masks.shape[1]), np.uint64)
     counts = np.empty((len(chosen), *level.counts.shape[1:]))
-    target = level.target[split]
     count_children(
-        arrays, target, level.masks[split], level.counts[split], variable, state, first_child, slot, masks, counts
+        arrays, split, level.target, level.masks, level.counts, variable, state, first_child, slot, masks, counts
     )
-    leaf_of = np.repeat(np.arange(len(split)), np.diff(first_child))
-    return _Level(target[leaf_of[chosen]], first_node + chosen, masks, counts)
+    leaf_of = np.repeat(split, np.diff(first_child))
+    return _Level(level.target[leaf_of[chosen]], first_node + chosen, masks, counts)
 
 
 class _Wood:

@@ -300,10 +300,9 @@ class _Graph:
         width = 2 if state >= 0 else int(arrays.n_states[v])
         masks = np.empty((width, len(leaf.mask)), np.uint64)
         counts = np.zeros((width, *leaf.counts.shape))
-        one = np.array([0, width])
         count_children(
-            arrays, np.array([self.target]), leaf.mask[None], leaf.counts[None], np.array([v]), np.array([state]),
-            one, np.arange(width), masks, counts,
+            arrays, np.array([0]), np.array([self.target]), leaf.mask[None], leaf.counts[None], np.array([v]),
+            np.array([state]), np.array([0, width]), np.arange(width), masks, counts,
         )  # fmt: skip
         node = self.nodes[leaf.node]
         node.variable, node.state, node.gain = v, state, gain

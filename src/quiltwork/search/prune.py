@@ -69,7 +69,7 @@ def averaged(tree: TreeCPD, belief: Belief) -> TreeCPD:
 
 def pruned(tree: TreeCPD, least_gain: float) -> TreeCPD:
     """The tree without the splits that gain no more than this, and without all that hangs on them."""
-    return _cut(tree, weakest_gains(tree) > least_gain)
+    return _cut(tree, weakest_gains(tree) > least_gain) if least_gain > 0.0 else tree
 
 
 def limited(tree: TreeCPD, max_leaves: int | None) -> TreeCPD:

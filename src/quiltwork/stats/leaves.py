@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from quiltwork.data.bits import count_both, count_eight, count_ones, full_plane, lowest_bit
-from quiltwork.data.collapse import collapse, equal_rows
+from quiltwork.data.collapse import collapse, row_keys
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import ResourceLimitError
 
@@ -99,11 +99,13 @@ def count_root(arrays: LeafArrays, target: int) -> np.ndarray:
 
 def _collapsing_pays(data: Dataset) -> bool:
     """Whether visiting the distinct rows, level by level of a tree, costs less than sweeping planes for every leaf."""
-    some = data.rows(slice(0, SAMPLED))
-    if len(equal_rows(some)[1]) > 0.6 * some.n_samples:
+    if _distinct_share(data.rows(slice(0, SAMPLED))) > 0.6:
         return False
-    distinct = data.rows(equal_rows(data)[1])
-    return _n_listed(distinct) * WORDS_PER_VISIT < LEAVES_PER_LEVEL * data.planes.size
+    return _distinct_share(data) * _n_listed(data) * WORDS_PER_VISIT < LEAVES_PER_LEVEL * data.planes.size
+
+
+def _distinct_share(data: Dataset) -> float:
+    return len(np.unique(row_keys(data)[0])) / max(1, data.n_samples)
 
 
 def _n_listed(data: Dataset) -> int:
@@ -321,26 +323,26 @@ def rows_in_state(arrays, mask, v, state, out):
 
 
 @njit(cache=True, nogil=True)
-def count_children(arrays, target, masks, counts, variable, state, first_child, slot, child_masks, child_counts):
-    """Masks and counts of the children of each leaf k, which splits on variable[k].
+def count_children(arrays, leaf, target, masks, counts, variable, state, first_child, slot, child_masks, child_counts):
+    """Masks and counts of the children of some leaves: of leaf[k], which splits on variable[k], for each k.
 
     Its children are first_child[k]:first_child[k + 1]: of a binary split (state[k] >= 0) the rows in that state and the
     others, of a complete one the rows of each state. Child j is wanted in place slot[j] of the results, or not at all
     (-1). All but the largest are counted by looking at their rows, the largest by subtraction.
     """
     n_words = masks.shape[1]
-    for k in range(target.size):
+    for k in range(leaf.size):
         begin, end = first_child[k], first_child[k + 1]
         rows = np.empty((end - begin, n_words), np.uint64)
         largest, most, n_wanted = 0, -1, 0
         for j in range(end - begin):
             if state[k] < 0:
-                _rows_in_state(arrays, masks[k], variable[k], j, rows[j])
+                _rows_in_state(arrays, masks[leaf[k]], variable[k], j, rows[j])
             elif j == 0:
-                _rows_in_state(arrays, masks[k], variable[k], state[k], rows[j])
+                _rows_in_state(arrays, masks[leaf[k]], variable[k], state[k], rows[j])
             else:
                 for w in range(n_words):
-                    rows[j, w] = masks[k, w] & ~rows[0, w]
+                    rows[j, w] = masks[leaf[k], w] & ~rows[0, w]
             n = count_ones(rows[j])
             if n > most:
                 largest, most = j, n
@@ -351,13 +353,13 @@ def count_children(arrays, target, masks, counts, variable, state, first_child, 
             continue
         rest = slot[begin + largest]
         if rest >= 0:
-            child_counts[rest] = counts[k]
+            child_counts[rest] = counts[leaf[k]]
         for j in range(end - begin):
             place = slot[begin + j]
             if j == largest or (place < 0 and rest < 0):
                 continue
             out = np.zeros(counts.shape[1:]) if place < 0 else child_counts[place]
             out[:] = 0.0
-            _count_leaf(arrays, rows[j], target[k], False, out)
+            _count_leaf(arrays, rows[j], target[leaf[k]], False, out)
             if rest >= 0:
                 child_counts[rest] -= out
