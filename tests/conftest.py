@@ -26,3 +26,18 @@ def public_data() -> Path:
     if not folder:
         pytest.skip("QUILTWORK_DATA does not name a folder with the public data sets")
     return Path(folder)
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; returns its exit code, stdout and stderr."""
+    from quiltwork.cli import run
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        code = run([str(word) for word in words])
+        streams = capsys.readouterr()
+        return code, streams.out, streams.err
+
+    return call

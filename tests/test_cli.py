@@ -10,26 +10,12 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.cli import run
 from quiltwork.cli.app import app
 from quiltwork.cli.options import describe, model_spec, parameters, split_options
 from quiltwork.errors import ParameterError
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = [c.name or c.callback.__name__ for c in app.registered_commands]
-
-
-@pytest.fixture
-def cli(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; returns its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        code = run([str(word) for word in words])
-        streams = capsys.readouterr()
-        return code, streams.out, streams.err
-
-    return call
 
 
 @pytest.fixture

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.cli import run
 
 
-@pytest.fixture
-def cli(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder with wine.csv, 400 rows of numbers; returns its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def table(cli):
+    """wine.csv: 400 rows of numbers."""
     rng = np.random.default_rng(0)
     sugar, pH = rng.normal(5, 2, 400), rng.normal(3.2, 0.2, 400)
     alcohol = 8 + 0.4 * sugar - 2 * (pH - 3.2) + rng.normal(0, 0.5, 400)
@@ -22,13 +20,6 @@ def cli(tmp_path, monkeypatch, capsys):
         writer = csv.writer(file, delimiter=";")
         writer.writerow(["residual sugar", "pH", "alcohol", "quality"])
         writer.writerows(zip(sugar.round(2), pH.round(2), alcohol.round(2), quality))
-
-    def call(*words):
-        code = run([str(word) for word in words])
-        streams = capsys.readouterr()
-        return code, streams.out, streams.err
-
-    return call
 
 
 @pytest.fixture

@@ -5,30 +5,21 @@ import json
 import pytest
 
 import quiltwork as qw
-from quiltwork.cli import run
 
 
-@pytest.fixture
-def told(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder with a table and a Markov network; returns its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(cli):
+    """A table, a Markov network learned from it, and the network it was sampled from."""
     asia = qw.textbook("asia")
     rows = qw.sample(asia, 300, seed=0)
     rows.to_pandas().to_csv("asia.csv", index=False)
     qw.save(qw.learn("mn", rows, structure="chi2", k=2), "mn.qw")
     qw.save(asia, "bn.qw")
 
-    def call(*words):
-        code = run(list(words))
-        streams = capsys.readouterr()
-        return code, streams.out, streams.err
-
-    return call
-
 
 @pytest.mark.parametrize("method", ["exact", "gibbs", "mcsat", "bp", "mf", "auto"])
-def test_every_method_answers_and_says_how_sure_it_is(told, method):
-    code, out, err = told(
+def test_every_method_answers_and_says_how_sure_it_is(cli, method):
+    code, out, err = cli(
         "query", "mn.qw", "bronc", "--given", "smoke=yes", "--method", method, "--samples", "400", "--json"
     )
     assert (code, err) == (0, "")
@@ -40,9 +31,9 @@ def test_every_method_answers_and_says_how_sure_it_is(told, method):
     assert (answer["error"] is None) == (method in ("bp", "mf"))
 
 
-def test_answers_in_words(told):
-    assert "by mcsat: standard error" in told("query", "mn.qw", "bronc", "--method", "mcsat", "--samples", "80")[1]
-    assert "by bp, which has no error bar and settled" in told("query", "mn.qw", "bronc", "--method", "bp")[1]
+def test_answers_in_words(cli):
+    assert "by mcsat: standard error" in cli("query", "mn.qw", "bronc", "--method", "mcsat", "--samples", "80")[1]
+    assert "by bp, which has no error bar and settled" in cli("query", "mn.qw", "bronc", "--method", "bp")[1]
 
 
 @pytest.mark.parametrize(
@@ -56,31 +47,31 @@ def test_answers_in_words(told):
         (["mn.qw", "xray", "--method", "magic"], "'method'"),
     ],
 )
-def test_wrong_questions_end_in_one_sentence(told, words, says):
-    code, out, err = told("query", *words)
+def test_wrong_questions_end_in_one_sentence(cli, words, says):
+    code, out, err = cli("query", *words)
     assert code == 2 and out == "" and says in err and err.count("\n") == 1
 
 
-def test_evaluate_tells_the_groups_of_cmll(told):
-    code, out, _ = told("evaluate", "mn.qw", "asia.csv", "--metric", "ll,pll,cmll", "--json")
+def test_evaluate_tells_the_groups_of_cmll(cli):
+    code, out, _ = cli("evaluate", "mn.qw", "asia.csv", "--metric", "ll,pll,cmll", "--json")
     found = json.loads(out)
     assert code == 0 and set(found["metrics"]) == {"ll", "pll", "cmll"}
     assert found["cmll"]["method"] == "exact" and len(found["cmll"]["groups"]) == 4
     expected = qw.conditional_marginal_log_likelihood(qw.load("mn.qw"), qw.read_table("asia.csv"))
     assert found["metrics"]["cmll"]["mean"] == pytest.approx(expected.mean)
-    assert "cmll is exact; groups: " in told("evaluate", "mn.qw", "asia.csv", "--metric", "cmll")[1]
-    assert "cmll" not in told("evaluate", "mn.qw", "asia.csv")[1]
+    assert "cmll is exact; groups: " in cli("evaluate", "mn.qw", "asia.csv", "--metric", "cmll")[1]
+    assert "cmll" not in cli("evaluate", "mn.qw", "asia.csv")[1]
 
 
 @pytest.mark.parametrize("structure", ["dtsl", "l1", "dtsl+l1", "chi2", "bottom-up", "top-down", "independent"])
-def test_every_structure_is_learned(told, structure):
-    code, out, _ = told("learn", "asia.csv", "--model", "mn", "--structure", structure, "-o", "new.qw", "--json")
+def test_every_structure_is_learned(cli, structure):
+    code, out, _ = cli("learn", "asia.csv", "--model", "mn", "--structure", structure, "-o", "new.qw", "--json")
     model = qw.load("new.qw")
     assert code == 0 and json.loads(out)["variables"] == 8
     assert model.provenance["parameters"]["structure"] == structure and len(model.weights) >= 8
 
 
-def test_weights_in_every_way(told):
+def test_weights_in_every_way(cli):
     rows = qw.read_table("asia.csv")
     learn = "learn", "asia.csv", "--model", "mn", "--structure", "dtsl", "-o", "new.qw"
     for words, parameters in (
@@ -92,19 +83,19 @@ def test_weights_in_every_way(told):
         (["--batch", "100", "--tol", "1e-3"], {"batch": 100, "tol": 1e-3}),
         (["--objective", "exact"], {"objective": "exact"}),
     ):
-        assert told(*learn, *words)[0] == 0
+        assert cli(*learn, *words)[0] == 0
         assert qw.load("new.qw").features == qw.learn("mn", rows, structure="dtsl", **parameters).features
-    code, _, err = told(*learn, "--objective", "exact", "--batch", "100")
+    code, _, err = cli(*learn, "--objective", "exact", "--batch", "100")
     assert code == 2 and "'batch'" in err and err.count("\n") == 1
 
 
-def test_libras_files_are_asked_like_any_other_and_broken_ones_end_in_one_sentence(told, tmp_path):
-    assert told("convert", "mn.qw", "m.mn")[0] == 0
-    code, out, _ = told("query", "m.mn", "v4", "--given", "v2=1", "--json")
+def test_libras_files_are_asked_like_any_other_and_broken_ones_end_in_one_sentence(cli, tmp_path):
+    assert cli("convert", "mn.qw", "m.mn")[0] == 0
+    code, out, _ = cli("query", "m.mn", "v4", "--given", "v2=1", "--json")
     expected = qw.query(qw.load("mn.qw"), ["bronc"], {"smoke": qw.load("mn.qw").variables[2].states[1]})
     assert [one["probability"] for one in json.loads(out)["probabilities"]] == pytest.approx(expected.probabilities)
     text = (tmp_path / "m.mn").read_text()
     for broken, says in ((text[:-3], "ends where '}' should stand"), (text.replace("v3_", "v33_"), "no variable v33")):
         (tmp_path / "m.mn").write_text(broken)
-        code, out, err = told("query", "m.mn", "v4")
+        code, out, err = cli("query", "m.mn", "v4")
         assert code == 2 and out == "" and says in err and err.count("\n") == 1

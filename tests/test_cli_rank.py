@@ -7,25 +7,12 @@ import numpy as np
 import pytest
 
 import quiltwork as qw
-from quiltwork.cli import judging, run
+from quiltwork.cli import judging
 from quiltwork.data.samples import planted_votes
 from quiltwork.errors import ParameterError
 from quiltwork.rank.protocols import all_but_1, evaluate, given_fold, row_folds
 
 RANKERS = ["hrf", "bn", "dn", "mn", "nb", "itemrank", "popularity"]  # those of the paper
-
-
-@pytest.fixture
-def cli(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; returns its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        code = run([str(word) for word in words])
-        streams = capsys.readouterr()
-        return code, streams.out, streams.err
-
-    return call
 
 
 @pytest.fixture
