@@ -1,12 +1,18 @@
 import numpy as np
 import pytest
 
+from naive import boosting
+from quiltwork.backends.threads import Threads
 from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE
+from quiltwork.errors import DataError, ParameterError, ResourceLimitError, SchemaMismatchError
 from quiltwork.infer.blanket import log_conditionals
 from quiltwork.models.dependency import DependencyNet
-from quiltwork.search.boost import fit_boosted
+from quiltwork.search import boost_state
+from quiltwork.search.boost import SIZES, _goes_on, _last_good, fit_boosted
+from quiltwork.search.boost_state import Limits, Scratch, Target, Trees, indicator_states, tabulate
 from quiltwork.search.descent import fit_logistic
+from quiltwork.search.gradient_trees import LEAST_SLOPE, grow_trees
 from tables import dataset, random_table
 
 
@@ -52,18 +58,15 @@ def test_better_than_shares_of_the_rows():
     assert (fit_boosted(train, valid).log_likelihoods > np.array(plain) - 0.005).all()
 
 
-def test_the_same_for_any_order_of_the_work_and_for_repeated_rows():
-    train, valid = parted([2, 3, 2, 2])
+def test_threads_change_nothing():
+    train, valid = parted([2, 3, 2, 2] * 5)
     one = fit_boosted(train, valid)
-
-    def backwards(task, n):
-        for i in reversed(range(n)):
-            task(i)
-
-    other = fit_boosted(train, valid, run=backwards)
+    with Threads(4) as threads:
+        other = fit_boosted(train, valid, run=threads.run)
+    np.testing.assert_array_equal(one.log_likelihoods, other.log_likelihoods)
     for a, b in zip(one.cpds, other.cpds, strict=True):
+        np.testing.assert_array_equal(a.variable, b.variable)
         np.testing.assert_array_equal(a.values, b.values)
-    assert np.isfinite(fit_boosted(collapse(train), valid).log_likelihoods).all()
 
 
 def test_trees_are_walked_alike_by_the_cpd_and_by_inference():
@@ -112,3 +115,276 @@ def test_constant_targets():
     data = dataset(columns, [2, 2])
     fits = fit_boosted(data.rows(slice(0, 200)), data.rows(slice(200, 300)))
     assert np.isfinite(fits.log_likelihoods).all()
+
+
+# The kernels beside their slow twin
+
+
+def under_way(n_states, target, seed, *, n_rows=200, weighted=False, n_drawn=None, row_cost=1.0, max_leaves=6, l2=2.0):
+    """What the kernels take to boost one variable of a random table, and what their twin takes."""
+    columns = random_table(seed, n_rows, n_states)
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 9, n_rows).astype(float) if weighted else None
+    data = dataset(columns, n_states, weights)
+    table, held_out = tabulate(data, True), tabulate(data, False)
+    variable, state = indicator_states(data.n_states)
+    codes = data.states()
+    has = codes[:, variable] == state
+    states = np.arange(1, n_states[target])
+    labels = (codes[:, target] == states[:, None]).astype(np.uint8)
+    odds = np.exp(rng.normal(size=labels.shape)).astype(np.float32)
+    filled = ((0, 0), (0, -n_rows % 64))
+    places = codes[:, target].astype(np.int64) - 1  # the first state stands for the most frequent one
+    fast = Target(
+        np.pad(odds, filled),
+        np.pad(odds, filled),
+        np.pad(labels, filled),
+        np.where(places < 0, len(states), places),
+        np.flatnonzero(variable != target),
+        np.array([seed], np.uint64),
+    )
+    n_drawn = n_drawn or len(fast.candidates)
+    limits = Limits(0.3, l2, max_leaves, n_drawn, row_cost)
+    units = (15, 28) if weights is None else (min(2.0**20 / weights.max(), 2.0**31 / weights.sum()),) * 2
+    slow = (has, odds, labels, weights, fast.candidates, n_drawn, boosting.Random(seed))
+    return table, held_out, fast, limits, slow, units
+
+
+def grown(table, held_out, target, limits, n_rounds):
+    trees = Trees.room_for(n_rounds, limits.max_leaves, len(target.odds))
+    likelihoods = np.zeros(n_rounds)
+    scratch = Scratch.of(table, held_out, target, limits)
+    assert grow_trees(table, held_out, target, limits, scratch, trees, likelihoods) == n_rounds
+    return trees.cut(n_rounds), likelihoods
+
+
+def nested(trees, t):
+    """Tree t as nested dictionaries, and the rows that each branch took."""
+    leaf0 = int(trees.n_leaves[:t].sum())
+    node0, branch0 = 2 * leaf0 - t, 2 * (leaf0 - t)
+
+    def follow(k):
+        ask, first = int(trees.indicator[node0 + k]), int(trees.first[node0 + k])
+        if ask < 0:
+            return {"leaf": first}
+        yes, no = trees.branches[branch0 + first : branch0 + first + 2]
+        return {"ask": ask, "yes": follow(yes), "no": follow(no)}
+
+    return follow(0), trees.values[leaf0 : leaf0 + int(trees.n_leaves[t])]
+
+
+CASES = [
+    pytest.param([2] * 9, 4, {}, id="binary"),
+    pytest.param([2, 3, 4, 2, 17, 2], 2, {}, id="many states"),
+    pytest.param([2] * 9, 4, {"n_drawn": 3}, id="some drawn"),
+    pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True}, id="weights"),
+    pytest.param([2] * 70, 30, {"n_drawn": 20, "n_rows": 65}, id="two words"),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 7, 8])
+@pytest.mark.parametrize("n_states, target, more", CASES)
+def test_trees_are_those_grown_by_hand(n_states, target, more, seed):
+    table, held_out, fast, limits, slow, units = under_way(n_states, target, seed, **more)
+    trees, likelihoods = grown(table, held_out, fast, limits, 4)
+    odds, labels, weights = slow[1], slow[2], slow[3]
+    expected = boosting.rounds(
+        *slow, 4, rate=0.3, l2=limits.l2, max_leaves=limits.max_leaves, units=units, least_slope=LEAST_SLOPE
+    )
+    for t, (tree, values, _) in enumerate(expected):
+        found, found_values = nested(trees, t)
+        assert found == tree
+        np.testing.assert_allclose(found_values, values, rtol=1e-6)
+    np.testing.assert_allclose(fast.odds[:, : odds.shape[1]], odds, rtol=1e-5)
+    p = np.where(labels.any(axis=0), (odds * labels).sum(axis=0), 1.0) / (1.0 + odds.sum(axis=0))
+    weights = np.ones(len(p)) if weights is None else weights
+    assert likelihoods[-1] == pytest.approx(float((weights * np.log(p)).sum()), rel=1e-5)
+    tree, _, leaves = expected[0]
+    found_flows = trees.flow[: 2 * (len(leaves) - 1)].reshape(-1, 2).tolist()
+    assert sorted(map(tuple, found_flows)) == flows(tree, leaves, weights)
+
+
+def flows(tree, leaves, weights):
+    """(rows for yes, rows for no) of all splits, sorted."""
+
+    def rows(node):
+        return leaves[node["leaf"]] if "leaf" in node else rows(node["yes"]) + rows(node["no"])
+
+    def splits(node):
+        return [] if "leaf" in node else [node, *splits(node["yes"]), *splits(node["no"])]
+
+    return sorted((weights[rows(node["yes"])].sum(), weights[rows(node["no"])].sum()) for node in splits(tree))
+
+
+@pytest.mark.parametrize("n_states, target", [([2] * 80, 5), ([2, 3, 4, 2, 17, 2], 2)])
+def test_walking_rows_and_counting_bits_give_the_same_trees(n_states, target):
+    ways = [under_way(n_states, target, 3, n_rows=500, n_drawn=12, row_cost=cost) for cost in (0.0, 1e9)]
+    rows, bits = (grown(*way[:4], 5) for way in ways)
+    for one, other in zip(rows[0], bits[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(rows[1], bits[1])
+
+
+# What users may give
+
+
+def test_equal_rows_may_come_as_weights():
+    """Rounding differs, so the likelihoods do too, but by little."""
+    columns = random_table(5, 200, [2, 2, 3, 2])
+    data = dataset(columns, [2, 2, 3, 2])
+    repeated, valid = data.rows(np.repeat(np.arange(200), 3)), data.rows(slice(0, 100))
+    weighted = collapse(repeated)
+    assert weighted.n_samples < repeated.n_samples / 4
+    found = fit_boosted(weighted, valid, max_leaves=4).log_likelihoods
+    np.testing.assert_allclose(found, fit_boosted(repeated, valid, max_leaves=4).log_likelihoods, atol=0.02)
+
+
+def test_only_those_allowed_become_parents():
+    train, valid = parted([2] * 6)
+    allowed = np.zeros((6, 6), bool)
+    allowed[3, [2, 4]] = True
+    cpds = fit_boosted(train, valid, allowed=allowed).cpds
+    assert set(cpds[3].parents) <= {2, 4} and cpds[3].n_trees > 0
+    assert all(cpd.n_trees == 0 for cpd in cpds if cpd.child != 3)
+
+
+def test_the_seed_and_the_variable_decide_what_is_drawn():
+    train, valid = parted([2] * 20)
+    size = {"max_leaves": 8, "share": 0.4, "rate": 0.05}
+    one, again, other = (fit_boosted(train, valid, [4], seed=seed, **size).cpds[0] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.variable, again.variable)
+    assert not np.array_equal(one.variable, other.variable)
+    np.testing.assert_array_equal(one.variable, fit_boosted(train, valid, **size).cpds[4].variable)
+
+
+def test_states_that_training_rows_do_not_have():
+    columns = [np.arange(400) % 3, np.arange(400) % 2, np.arange(400) // 2 % 2]
+    columns[0][300:] = 3
+    data = dataset([c.astype(np.uint16) for c in columns], [4, 2, 2])
+    fits = fit_boosted(data.rows(slice(0, 300)), data.rows(slice(200, 400)))
+    probs = np.exp(fits.cpds[0].log_probs(data.states()))
+    assert np.isfinite(fits.log_likelihoods).all()
+    assert (probs[:, 3] > 0).all() and (probs[:, 3] < 0.01).all()
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ({"rate": 0.0}, "'rate' and 'share' must be above 0"),
+        ({"share": 1.5}, "share=1.5"),
+        ({"max_leaves": 1}, "'max_leaves' from 2 to 256"),
+        ({"l2": -1.0}, "l2=-1.0"),
+        ({"targets": [7]}, "'targets' must be columns from 0 to 3"),
+        ({"start": []}, "'start' must have one CPD for each target"),
+    ],
+)
+def test_parameters_that_cannot_be(more, message):
+    train, valid = parted([2] * 4)
+    with pytest.raises(ParameterError, match=message):
+        fit_boosted(train, valid, **more)
+
+
+def test_rows_that_cannot_be_learned_from():
+    train, valid = parted([2] * 4)
+    columns = [c.copy() for c in random_table(0, 50, [2] * 4)]
+    columns[1][3] = NO_CODE
+    gaps = dataset(columns, [2] * 4)
+    with pytest.raises(DataError, match="has missing values"):
+        fit_boosted(gaps, valid)
+    with pytest.raises(DataError, match="held-out rows"):
+        fit_boosted(train, valid.rows(slice(0, 0)))
+    with pytest.raises(SchemaMismatchError):
+        fit_boosted(train, valid.select([0, 1, 2]))
+    assert np.isfinite(fit_boosted(train, gaps).log_likelihoods).all()  # its complete rows are used
+
+
+def test_held_out_rows_that_all_have_gaps():
+    train, valid = parted([2] * 4)
+    columns = [column.copy() for column in random_table(0, 50, [2] * 4)]
+    columns[1][:] = NO_CODE
+    with pytest.raises(DataError, match="held-out rows"):
+        fit_boosted(train, dataset(columns, [2] * 4))
+
+
+def test_a_target_that_would_not_fit_in_memory_is_refused(monkeypatch):
+    data = dataset(random_table(0, 2000, [200, 200]), [200, 200])
+    monkeypatch.setattr(boost_state, "physical_memory", lambda: 2**23)
+    with pytest.raises(ResourceLimitError, match="a target of 200 states in 4,000 rows"):
+        fit_boosted(data, data)
+
+
+def test_no_targets_no_rounds_no_other_variables():
+    train, valid = parted([2] * 4)
+    assert fit_boosted(train, valid, []).cpds == ()
+    assert fit_boosted(train, valid, [1], max_rounds=0).cpds[0].n_trees == 0
+    alone = fit_boosted(train.select([0]), valid.select([0]))
+    assert alone.cpds[0].n_trees == 0 and np.isfinite(alone.log_likelihoods).all()
+
+
+# Where trees start, when they stop, how large they are
+
+
+def test_trees_start_from_half_of_the_linear_predictor():
+    train, valid = parted([2, 3, 2, 4])
+    start = fit_logistic(train, valid, penalty="l2").cpds
+    codes = valid.states()
+    for before, cpd in zip(start, fit_boosted(train, valid, start=start, max_rounds=0).cpds, strict=True):
+        logits = before.intercept + 0.5 * before.means.sum(axis=0)
+        for k, p in enumerate(before.parents):
+            logits = logits + 0.5 * before.weights[before.first[k] + codes[:, p]]
+        expected = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        np.testing.assert_allclose(cpd.log_probs(codes), expected, atol=1e-12)
+
+
+def test_trees_that_ask_the_same_become_one():
+    table, held_out, target, limits, *_ = under_way([2] * 4, 1, 3, max_leaves=3)
+    trees, _ = grown(table, held_out, target, limits, 30)
+    merged, by_question = trees.merged(), {}
+    for t in range(30):
+        question, values = nested(trees, t)
+        by_question.setdefault(str(question), []).append(values)
+    assert len(merged.n_leaves) == len(by_question) < 30
+    for t, (question, values) in enumerate(by_question.items()):
+        assert str(nested(merged, t)[0]) == question
+        np.testing.assert_allclose(nested(merged, t)[1], np.sum(values, axis=0), rtol=1e-6)
+
+
+def test_rounds_end_when_held_out_rows_gain_nothing():
+    falling, rising = [-float(k) for k in range(40)], [float(k) for k in range(40)]
+    slow = [0.001 * k for k in range(40)]
+    assert not _goes_on(falling, 30) and _goes_on(falling[:30], 30)
+    assert _goes_on(rising, 30) and not _goes_on(slow, 30)
+    assert _last_good([-9.0, -5.0, -5.6, -5.8, -5.5, -6.0]) == 4  # less likely than the best, but not by half
+
+
+def test_noise_grows_hardly_any_trees():
+    rng = np.random.default_rng(0)
+    data = dataset([rng.integers(0, 2, 3000).astype(np.uint16) for _ in range(6)], [2] * 6)
+    fits = fit_boosted(data.rows(slice(0, 2000)), data.rows(slice(2000, 3000)))
+    assert max(cpd.n_trees for cpd in fits.cpds) < 100
+    np.testing.assert_allclose(fits.log_likelihoods, np.log(0.5), atol=0.003)
+
+
+def test_a_rule_without_exceptions_needs_few_trees():
+    columns = [(np.arange(60) % 2).astype(np.uint16) for _ in range(3)]
+    data = dataset(columns, [2, 2, 2])
+    fits = fit_boosted(data, data)
+    assert (fits.log_likelihoods > -0.02).all()
+    assert max(cpd.n_trees for cpd in fits.cpds) <= 2
+
+
+def test_the_size_is_the_one_that_held_out_rows_prefer():
+    """Of so few targets, all are learned in every size."""
+    rng = np.random.default_rng(4)
+    bits = rng.integers(0, 2, (6000, 25))
+    answers = rng.integers(0, 2, 64)  # to six bits at once; the others are noise
+    bits[:, 24] = answers[bits[:, :6] @ (1 << np.arange(6))] ^ (rng.random(6000) < 0.05)
+    data = dataset(list(bits.T.astype(np.uint16)), [2] * 25)
+    train, valid = data.rows(slice(0, 5000)), data.rows(slice(5000, 6000))
+    sizes = [fit_boosted(train, valid, [24], max_leaves=k, share=s, rate=r).log_likelihoods.sum() for k, s, r in SIZES]
+    assert fit_boosted(train, valid, [24]).log_likelihoods.sum() == max(sizes) > sizes[0] + 0.05
+
+
+def test_of_sizes_that_do_as_well_the_smallest_is_taken():
+    train, valid = parted([2] * 10, n=3000)  # every variable leans on the one before it, that is all
+    assert max(cpd.n_leaves.max() for cpd in fit_boosted(train, valid).cpds) == SIZES[0][0]

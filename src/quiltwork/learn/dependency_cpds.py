@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from quiltwork.backends.threads import Threads
-from quiltwork.cpds.boosted import BoostedCPD
+from quiltwork.cpds.boosted import BoostedCPD, mean_of
 from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.cpds.table import TableCPD
 from quiltwork.cpds.tree import TreeCPD
+from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE, Dataset
 from quiltwork.learn.base import Progress
 from quiltwork.learn.held_out import complete_rows
@@ -255,7 +256,7 @@ def _shares(data: Dataset, v: int) -> np.ndarray:
 
 
 class Boosted(Kind):
-    """Boosted trees, from nothing or from a linear predictor, whichever predicts a variable's held-out rows better.
+    """Boosted trees twice, from nothing and from a linear predictor, and the mean of both.
 
     Held-out rows say when to stop, so these trees are learned from the other rows alone.
     """
@@ -268,11 +269,12 @@ class Boosted(Kind):
         more |= {"run": task.threads.run, "progress": task.progress}
         linear = fit_logistic(train, held_out, penalty="l2", **more).cpds
         seed = seed_of(task.params["random_state"])
-        ways = [fit_boosted(train, held_out, start=start, seed=seed, **more) for start in (None, linear)]
-        cpds = best_of([way.cpds for way in ways], np.array([way.log_likelihoods for way in ways]))
+        alone, led = (fit_boosted(train, held_out, start=start, seed=seed, **more).cpds for start in (None, linear))
+        cpds = tuple(mean_of(a, b) for a, b in zip(alone, led, strict=True))
         by_child = [boosted_strengths(cpd, train) for cpd in cpds]
         chosen = {"trees": [cpd.n_trees for cpd in cpds]}
-        return _judged(Learned(cpds, arc_strengths(by_child), None, chosen), held_out)
+        judged = held_out_likelihood(cpds, collapse(held_out))  # hundreds of trees are walked for every distinct row
+        return Learned(cpds, arc_strengths(by_child), None, chosen, judged, held_out.n_samples)
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         return tried
@@ -316,11 +318,6 @@ class Auto(Kind):
         chosen = {"kinds": [cpd.kind for cpd in cpds]}
         every = np.concatenate([np.empty(0), *strengths])
         return Learned(cpds, every, (tried, picked), chosen, held_out, tried[0].n_held_out)
-
-
-def best_of(ways: Sequence[Sequence[Any]], likelihoods: np.ndarray) -> tuple[Any, ...]:
-    """For every variable the CPD of the way (rows of likelihoods) that is likeliest."""
-    return tuple(ways[k][v] for v, k in enumerate(np.argmax(likelihoods, axis=0)))
 
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (Trees(), Tables(), Logistic(), Boosted(), Auto())}

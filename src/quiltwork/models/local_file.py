@@ -107,10 +107,7 @@ def _tree_pieces(cpd: TreeCPD) -> Pieces:
 
 def _tree(cls: type[TreeCPD]) -> Callable[[int, Pieces, np.ndarray], TreeCPD]:
     def from_pieces(v: int, pieces: Pieces, n_states: np.ndarray) -> TreeCPD:
-        check_nodes(v, pieces, n_states)
-        entries = np.bincount(pieces["branches"], minlength=len(pieces["variable"]))[1:]
-        if (entries == 0).any() or (cls is TreeCPD and (entries > 1).any()):
-            raise ValueError("a node must be reached by some branch, and in a tree by one alone.")
+        check_nodes(v, pieces, n_states, merged=cls is GraphCPD)
         r, n_leaves = int(n_states[v]), int((pieces["variable"] == LEAF).sum())
         for name in ("probs", "counts"):
             if len(pieces[name]) != n_leaves * r:
@@ -125,7 +122,7 @@ def _tree(cls: type[TreeCPD]) -> Callable[[int, Pieces, np.ndarray], TreeCPD]:
     return from_pieces
 
 
-def check_nodes(v: int, pieces: Pieces, n_states: np.ndarray) -> None:
+def check_nodes(v: int, pieces: Pieces, n_states: np.ndarray, merged: bool = False) -> None:
     """Nodes that can be walked: every split asks about another variable, every branch leads to a later node."""
     variable, state, first, branches = (pieces[name] for name in ("variable", "state", "first", "branches"))
     n = len(variable)
@@ -144,6 +141,9 @@ def check_nodes(v: int, pieces: Pieces, n_states: np.ndarray) -> None:
         raise ValueError("every leaf of a tree must have a number of its own.")
     if ((branches <= np.repeat(splits, widths)) | (branches >= n)).any():
         raise ValueError("a branch of a tree leads out of its arrays or in a circle.")
+    entries = np.bincount(branches, minlength=n)[1:]
+    if (entries == 0).any() or (not merged and (entries > 1).any()):
+        raise ValueError("a node must be reached by some branch, and in a tree by one alone.")
 
 
 # Logistic regressions
@@ -191,7 +191,8 @@ def _boosted(v: int, pieces: Pieces, n_states: np.ndarray) -> BoostedCPD:
     start = _logistic(v, {name: pieces[f"start_{name}"] for name in LINEAR}, n_states)
     r, n_leaves = int(n_states[v]), pieces["n_leaves"]
     values = pieces["values"]
-    if (n_leaves < 1).any() or len(values) != n_leaves.sum() * r or not np.isfinite(values).all():
+    few = (n_leaves >= 1) & (n_leaves <= len(values))  # so that their sum cannot overflow
+    if not few.all() or len(values) != n_leaves.sum() * r or not np.isfinite(values).all():
         raise ValueError("every leaf of every tree must have one finite value for each state.")
     check_counts(pieces["flow"], len(pieces["branches"]))
     trees = {name: pieces[name] for name in TREES} | {"values": values.reshape(-1, r)}

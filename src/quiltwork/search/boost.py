@@ -5,9 +5,16 @@ small part of what it found (`search/gradient_trees.py`). Three things keep them
 random share of the indicators. A leaf's value is drawn towards zero as if rows of slope `l2` had been added that say
 nothing. And rows that were held out tell when to stop.
 
+How much a tree should see and say depends on the table. Where everything hangs together weakly and noise is strong,
+small trees that see few indicators and say little do best; where a few variables decide together, only large trees
+that see all of them find out, and may say it at once. So some targets are learned in one size after another (`SIZES`)
+until a larger one does not make their held-out rows clearly likelier, and then the others in the last that did. Where
+there are many targets, those that are hard to guess and those that are easy choose apart.
+
 A target's own held-out likelihood is a noisy judge: of hundreds of rounds the best is often the luckiest, and on rare
 targets the luckiest is often far too early. So a target keeps all trees up to the last round that its held-out rows do
-not reject clearly, that is, by more than `TOLERANCE`.
+not reject clearly, that is, by more than `TOLERANCE`. It is done when the last rounds, as many as `patience` says,
+have together gained next to nothing.
 
 The trees may start from a linear predictor. It is taken at half its strength: at full strength it has fitted the
 noise of the training rows as well, which no tree can undo.
@@ -17,6 +24,7 @@ Path     rows -> indicators -> trees of gradients, round by round -> BoostedCPD
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,17 +36,30 @@ from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE, Dataset
 from quiltwork.errors import DataError, ParameterError, SchemaMismatchError
 from quiltwork.rng import stream
-from quiltwork.search.boost_state import Limits, Scratch, Table, Target, Trees, indicator_states, tabulate
+from quiltwork.search.boost_state import (
+    Limits,
+    Scratch,
+    Table,
+    Target,
+    Trees,
+    indicator_states,
+    refuse_huge_target,
+    tabulate,
+)
 from quiltwork.search.climb import Progress, silent
 from quiltwork.search.gradient_trees import grow_trees, log_likelihood
 
 Run = Callable[[Callable[[int], None], int], None]
+_Fit = tuple[BoostedCPD, float]
 
-TOLERANCE = 0.7  # nats: held-out rows reject a round if they are half as likely as at the best
+TOLERANCE = 0.7  # nats: held-out rows reject what makes them half as likely as the best does
 START_SHARE = 0.5  # of the logits of a linear start
+PROGRESS = 0.05  # nats: what rounds must gain for the held-out rows to go on
+SIZES = ((8, 0.2, 0.05), (32, 0.2, 0.05), (128, 1.0, 0.2))  # max_leaves, share and rate
+MOST_LEAVES = 256
+FEWEST_DRAWN, MOST_DRAWN = 8, 128  # indicators
+MOST_GROUPS, IN_A_GROUP, N_TRIED = 4, 100, 8  # targets that choose a size together, and those that try it
 COLLAPSE_PAYS = 4  # rows for each distinct one
-MAX_LEAVES = 256
-FEWEST_DRAWN = 8  # indicators
 CELLS_AT_A_TIME = 2**18  # rows x rounds x states of one call, so that Ctrl-C is heard
 
 
@@ -66,10 +87,10 @@ def fit_boosted(
     targets: Sequence[int] | None = None,
     *,
     start: Sequence[LogisticCPD] | None = None,
-    rate: float = 0.05,
-    max_leaves: int = 16,
+    max_leaves: int | None = None,
+    share: float | None = None,
+    rate: float | None = None,
     l2: float = 10.0,
-    share: float = 0.2,
     max_rounds: int = 1000,
     patience: int = 30,
     allowed: np.ndarray | None = None,
@@ -80,16 +101,17 @@ def fit_boosted(
     """Boost trees for each target (all variables by default) on all other variables.
 
     start       a linear predictor for each target, or None to start from how often each state occurs
-    rate        what part of a leaf's value is added
     max_leaves  of a tree
+    share       of the indicators that a tree may ask about, where that is neither very few nor very many
+    rate        what part of a leaf's value is added
     l2          slope of the rows that draw a leaf's value to zero
-    share       of the indicators that a tree may ask about
     max_rounds  most trees
-    patience    rounds without a gain in held-out likelihood after which a target is done
+    patience    rounds without progress in held-out likelihood after which a target is done
     allowed     (n_vars, n_vars) bool [child, parent], who may be a parent; None for everybody
 
-    Rows count as their Dataset weighs them. Held-out rows with a missing value do not count, nor do those in which the
-    target is in a state that no training row has.
+    Of max_leaves, share and rate, those that are None are chosen by held-out rows, for all targets alike. Rows count as
+    their Dataset weighs them. Held-out rows with a missing value do not count, nor do those in which the target is in a
+    state that no training row has.
 
     >>> import quiltwork as qw
     >>> rows = qw.Encoder.fit(table := qw.sample(qw.textbook("asia"), 3000, seed=0)).encode(table)
@@ -102,21 +124,49 @@ def fit_boosted(
     array([[1., 0.]])
     """
     wanted = range(train.n_vars) if targets is None else targets
-    _check(train, valid, wanted, start, rate, max_leaves, l2, share)
     if valid.missing is not None:
         valid = valid.rows((valid.states() != NO_CODE).all(axis=1))
+    _check(train, valid, wanted, start, max_leaves, share, rate, l2)
     problem = _Problem.of(train, valid, start is not None, allowed)
-    settings = _Settings(rate, max_leaves, l2, share, max_rounds, patience, seed)
-    found: list[tuple[BoostedCPD, float]] = [None] * len(wanted)  # type: ignore[list-item]
-    done = [0]
+    sizes = dict.fromkeys((max_leaves or k, share or s, rate or r) for k, s, r in SIZES)
 
-    def one(t: int) -> None:
-        found[t] = _boost(problem, settings, wanted[t], None if start is None else start[t])
-        done[0] += 1
-        progress("boosting trees", done[0], len(wanted))
+    def learn(rules: _Rules, some: list[int], stage: str) -> dict[int, _Fit]:
+        found: dict[int, _Fit] = {}
 
-    run(one, len(wanted))
-    return BoostedFits(tuple(cpd for cpd, _ in found), np.array([likelihood for _, likelihood in found]))
+        def one(i: int) -> None:
+            t = some[i]
+            found[t] = _boost(problem, rules, wanted[t], None if start is None else start[t])
+            progress(stage, len(found), len(some))
+
+        run(one, len(some))
+        return found
+
+    fits: dict[int, _Fit] = {}
+    for group in _alike(train, wanted):
+        tried = group[:: -(-len(group) // N_TRIED)] if len(sizes) > 1 else []
+        best: dict[int, _Fit] = {}
+        for size in sizes:
+            larger = _Rules(*size, l2, max_rounds, patience, seed)
+            trial = learn(larger, tried, "choosing the size of trees")
+            gain = problem.held_data.total * sum(trial[t][1] - best[t][1] for t in best)
+            if best and gain <= TOLERANCE * len(best):
+                break
+            best, rules = trial, larger
+        fits |= best | learn(rules, [t for t in group if t not in best], "boosting trees")
+    in_order = [fits[t] for t in range(len(wanted))]
+    return BoostedFits(tuple(cpd for cpd, _ in in_order), np.array([likelihood for _, likelihood in in_order]))
+
+
+def _alike(data: Dataset, targets: Sequence[int]) -> list[list[int]]:
+    """Places of the targets in groups, by how hard they are to guess without any parent (by entropy)."""
+    entropies = np.zeros(len(targets))
+    for t, v in enumerate(targets):
+        counts = np.bincount(data.column(v), data.weights)
+        shares = counts[counts > 0] / counts.sum()
+        entropies[t] = -shares @ np.log(shares)
+    n_groups = min(MOST_GROUPS, 1 + len(targets) // IN_A_GROUP)
+    groups = np.array_split(np.argsort(-entropies, kind="stable"), n_groups)
+    return [group.tolist() for group in groups if len(group)]
 
 
 def _check(
@@ -124,10 +174,10 @@ def _check(
     valid: Dataset,
     targets: Sequence[int],
     start: Sequence[LogisticCPD] | None,
-    rate: float,
-    max_leaves: int,
+    max_leaves: int | None,
+    share: float | None,
+    rate: float | None,
     l2: float,
-    share: float,
 ) -> None:
     if not train.n_samples or train.missing is not None:
         why = "has missing values" if train.n_samples else "has no rows"
@@ -140,19 +190,20 @@ def _check(
         raise ParameterError(f"'targets' must be columns from 0 to {train.n_vars - 1}. Got {list(targets)} instead.")
     if start is not None and [cpd.child for cpd in start] != list(targets):
         raise ParameterError(f"'start' must have one CPD for each target, in their order. Got {len(start)} others.")
-    if not 0 < rate <= 1 or not l2 > 0 or not 0 < share <= 1 or not 2 <= max_leaves <= MAX_LEAVES:
+    parts_fit = all(part is None or 0 < part <= 1 for part in (share, rate))
+    if not parts_fit or not l2 > 0 or not (max_leaves is None or 2 <= max_leaves <= MOST_LEAVES):
         raise ParameterError(
-            f"'rate' and 'share' must be above 0 and at most 1, 'l2' above 0, 'max_leaves' from 2 to {MAX_LEAVES}. Got "
-            f"rate={rate}, share={share}, l2={l2}, max_leaves={max_leaves} instead."
+            f"'rate' and 'share' must be above 0 and at most 1, 'l2' above 0, 'max_leaves' from 2 to {MOST_LEAVES}. "
+            f"Got rate={rate}, share={share}, l2={l2}, max_leaves={max_leaves} instead."
         )
 
 
 @dataclass(frozen=True, eq=False)
-class _Settings:
-    rate: float
+class _Rules:
     max_leaves: int
-    l2: float
     share: float
+    rate: float
+    l2: float
     max_rounds: int
     patience: int
     seed: int
@@ -160,7 +211,7 @@ class _Settings:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """What all targets share. Codes are kept for a start alone, which reads them."""
+    """What all targets share: rows, indicators, which ones vary, how many a row has; codes, if a start needs them."""
 
     data: Dataset
     held_data: Dataset
@@ -169,6 +220,7 @@ class _Problem:
     variable: np.ndarray
     state: np.ndarray
     varies: np.ndarray
+    ones_per_row: float
     allowed: np.ndarray | None
     codes: np.ndarray | None
     held_codes: np.ndarray | None
@@ -181,7 +233,8 @@ class _Problem:
         varies = (ones > 0) & (ones < table.n_rows)
         codes, held_codes = (train.states(), valid.states()) if has_start else (None, None)
         states = indicator_states(train.n_states)
-        return cls(train, valid, table, held_out, *states, varies, allowed, codes, held_codes)
+        per_row = float(ones.sum()) / table.n_rows
+        return cls(train, valid, table, held_out, *states, varies, per_row, allowed, codes, held_codes)
 
     def candidates(self, v: int) -> np.ndarray:
         """Indicators that trees for v may ask about."""
@@ -200,13 +253,14 @@ def _collapsed(data: Dataset) -> Dataset:
 # One target
 
 
-def _boost(problem: _Problem, settings: _Settings, v: int, start: LogisticCPD | None) -> tuple[BoostedCPD, float]:
+def _boost(problem: _Problem, rules: _Rules, v: int, start: LogisticCPD | None) -> _Fit:
     """The boosted trees of one target, and the mean log-likelihood of the held-out rows under them."""
     labels, held_labels = problem.data.column(v).astype(np.int64), problem.held_data.column(v).astype(np.int64)
     counts = np.bincount(labels, problem.data.weights, problem.data.n_states[v])
     seen = np.flatnonzero(counts)
     usual = int(counts.argmax())
     channels = seen[seen != usual]
+    refuse_huge_target(len(channels), problem.table, problem.held_out)
     place = np.full(len(counts), -1)  # of a state in odds
     place[channels], place[usual] = np.arange(len(channels)), len(channels)
     start = _frequencies(v, counts) if start is None else _weakened(start)
@@ -216,9 +270,9 @@ def _boost(problem: _Problem, settings: _Settings, v: int, start: LogisticCPD | 
         labels=_filled((labels == channels[:, None]).astype(np.uint8)),
         held_labels=place[held_labels],
         candidates=problem.candidates(v),
-        random=stream(settings.seed, v).integers(2**64, size=1, dtype=np.uint64),
+        random=stream(rules.seed, v).integers(2**64, size=1, dtype=np.uint64),
     )
-    trees, log_likelihood_ = _rounds(problem, settings, target)
+    trees, log_likelihood_ = _rounds(problem, rules, target)
     values = np.zeros((len(trees.values), len(counts)))
     values[:, channels] = trees.values
     asks = trees.indicator >= 0
@@ -236,21 +290,18 @@ def _boost(problem: _Problem, settings: _Settings, v: int, start: LogisticCPD | 
     return cpd, log_likelihood_ / problem.held_data.total
 
 
-def _rounds(problem: _Problem, settings: _Settings, target: Target) -> tuple[Trees, float]:
+def _rounds(problem: _Problem, rules: _Rules, target: Target) -> tuple[Trees, float]:
     """Grow trees until patience ends; those to keep, and the log-likelihood of the held-out rows under them."""
     table, held_out, n_candidates = problem.table, problem.held_out, len(target.candidates)
     curve = [log_likelihood(target.held_odds, target.held_labels, held_out.weights)]
-    parts = [Trees.room_for(0, settings.max_leaves, len(target.odds))]
+    parts = [Trees.room_for(0, rules.max_leaves, len(target.odds))]
     if n_candidates and len(target.odds):
-        n_drawn = min(n_candidates, max(FEWEST_DRAWN, round(settings.share * n_candidates)))
-        ones = np.bitwise_count(table.by_row).sum() / max(1, table.n_rows)
-        row_cost = 3.0 + table.by_row.shape[1] + 4.0 * ones * n_drawn / n_candidates * len(target.odds)
-        limits = Limits(settings.rate, settings.l2, settings.max_leaves, n_drawn, row_cost)
+        limits = _limits(problem, rules, n_candidates, len(target.odds))
         scratch = Scratch.of(table, held_out, target, limits)
         at_a_time = int(np.clip(CELLS_AT_A_TIME // target.odds.size, 1, 8))
-        while len(curve) <= settings.max_rounds and len(curve) - 1 - int(np.argmax(curve)) < settings.patience:
-            wanted = min(at_a_time, settings.max_rounds + 1 - len(curve))
-            trees = Trees.room_for(wanted, settings.max_leaves, len(target.odds))
+        while len(curve) <= rules.max_rounds and _goes_on(curve, rules.patience):
+            wanted = min(at_a_time, rules.max_rounds + 1 - len(curve))
+            trees = Trees.room_for(wanted, rules.max_leaves, len(target.odds))
             likelihoods = np.empty(wanted)
             n = grow_trees(table, held_out, target, limits, scratch, trees, likelihoods)
             parts.append(trees.cut(n))
@@ -258,7 +309,20 @@ def _rounds(problem: _Problem, settings: _Settings, target: Target) -> tuple[Tre
             if n < wanted:
                 break
     kept = _last_good(curve)
-    return Trees.join(parts).cut(kept), curve[kept]
+    return Trees.join(parts).cut(kept).merged(), curve[kept]
+
+
+def _limits(problem: _Problem, rules: _Rules, n_candidates: int, n_channels: int) -> Limits:
+    most = max(MOST_DRAWN, 2 * math.isqrt(n_candidates))
+    n_drawn = min(n_candidates, max(FEWEST_DRAWN, min(most, round(rules.share * n_candidates))))
+    # A step from row to row and over its words, and for each drawn indicator a jump that no processor foresees.
+    row_cost = 3.0 + problem.table.by_row.shape[1] + 4.0 * problem.ones_per_row * n_drawn / n_candidates
+    return Limits(rules.rate, rules.l2, rules.max_leaves, n_drawn, n_channels * row_cost)
+
+
+def _goes_on(curve: list[float], patience: int) -> bool:
+    """Whether the last rounds have made the held-out rows likelier."""
+    return len(curve) <= patience or max(curve[-patience:]) > max(curve[:-patience]) + PROGRESS
 
 
 def _last_good(curve: list[float]) -> int:

@@ -8,6 +8,7 @@ Symbols  m rows in w words, n indicators, c states of the target but the most fr
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,15 +106,35 @@ class Trees(NamedTuple):
     def join(cls, parts: list[Trees]) -> Trees:
         return cls(*(np.concatenate(pieces) for pieces in zip(*parts, strict=True)))
 
+    def apart(self) -> list[Trees]:
+        """Each tree alone."""
+        leaves = np.cumsum([0, *self.n_leaves]).tolist()
+        out = []
+        for t, (a, b) in enumerate(pairwise(leaves)):
+            nodes, branches = slice(2 * a - t, 2 * b - t - 1), slice(2 * (a - t), 2 * (b - t - 1))
+            parts = self.indicator[nodes], self.first[nodes], self.branches[branches], self.flow[branches]
+            out.append(Trees(self.n_leaves[t : t + 1], *parts, self.values[a:b]))
+        return out
+
+    def merged(self) -> Trees:
+        """Trees that ask the same as one tree, whose values are the sums of theirs: few variables, few trees."""
+        alike: dict[bytes, list[Trees]] = {}
+        for tree in self.apart():
+            key = b"".join(part.tobytes() for part in (tree.indicator, tree.first, tree.branches))
+            alike.setdefault(key, []).append(tree)
+        sums = [same[0]._replace(values=np.sum([tree.values for tree in same], axis=0)) for same in alike.values()]
+        return Trees.join([self.cut(0), *sums])
+
 
 class Scratch(NamedTuple):
     """Room to work in, for one target.
 
     gradients, slopes  (c, 64 w) int32, rounded
+    pairs              (c, 64 w) int64, both of a row in one number
     planes             (c, N_PLANES, w) bit planes of the labels, of p and of the slopes
     masked             (N_PLANES, w) those of one state within a leaf
-    sums               (k, 2 c, n_drawn) int64, G and H of the rows of each leaf that have each drawn indicator
-    totals             (k, 2 c) int64, of all rows of the leaf
+    sums               (k, c, n_drawn) of pairs, G and H of the rows of each leaf that have each drawn indicator
+    totals             (k, c) of all rows of the leaf
     gains, side        (n_drawn,) of the leaf in hand, what each split gains, and the slopes of its one side
     gain, best         (k,) the best of them for each leaf, and its place among the drawn
     masks, held_masks  (k, w) the rows of each leaf
@@ -129,6 +150,7 @@ class Scratch(NamedTuple):
 
     gradients: np.ndarray
     slopes: np.ndarray
+    pairs: np.ndarray
     planes: np.ndarray
     masked: np.ndarray
     sums: np.ndarray
@@ -153,16 +175,17 @@ class Scratch(NamedTuple):
     def of(cls, table: Table, held_out: Table, target: Target, limits: Limits) -> Scratch:
         (c, n_filled), (n, words), held_words = target.labels.shape, table.planes.shape, held_out.planes.shape[1]
         k, drawn = limits.max_leaves, limits.n_drawn
-        _refuse_if_huge(8 * k * 2 * c * drawn, f"{c + 1} states of a target and {n:,} states of its parents")
+        _refuse_if_huge(8 * k * c * drawn, f"{c + 1} states of a target and {n:,} states of its parents")
         planes = np.zeros((c, N_PLANES, words), np.uint64)
         planes[:, 0] = np.packbits(target.labels, axis=1, bitorder="little").view(np.uint64)
         return cls(
             gradients=np.empty((c, n_filled), np.int32),
             slopes=np.empty((c, n_filled), np.int32),
+            pairs=np.empty((c, n_filled), np.int64),
             planes=planes,
             masked=np.empty((N_PLANES, words), np.uint64),
-            sums=np.empty((k, 2 * c, drawn), np.int64),
-            totals=np.empty((k, 2 * c), np.int64),
+            sums=np.empty((k, c, drawn), np.int64),
+            totals=np.empty((k, c), np.int64),
             gains=np.empty(drawn),
             side=np.empty(drawn),
             gain=np.empty(k),
@@ -179,6 +202,12 @@ class Scratch(NamedTuple):
             branch=np.empty(2 * k - 1, np.int64),
             rows=np.empty(2 * k - 1),
         )
+
+
+def refuse_huge_target(n_channels: int, table: Table, held_out: Table) -> None:
+    """Odds, labels, gradients, slopes and their planes, and what computing the first odds takes, for a while."""
+    n_bytes = 32.0 * n_channels * (table.n_rows + held_out.n_rows)
+    _refuse_if_huge(n_bytes, f"a target of {n_channels + 1:,} states in {table.n_rows + held_out.n_rows:,} rows")
 
 
 # Indicators

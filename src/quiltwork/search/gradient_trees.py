@@ -17,7 +17,8 @@ Four ideas make this fast.
 - A whole number of four bits is *four bit planes*, and its sum over the rows of a leaf that have an indicator is four
   popcounts.
 - A small leaf *walks its rows* instead, and of each row the indicators that were drawn for this round. So does a table
-  whose rows have weights. Which is cheaper is a matter of a few multiplications (`_sum_leaf`).
+  whose rows have weights. Which is cheaper is a matter of a few multiplications (`_sum_leaf`). Gradient and slope of a
+  row, and so their sums, are the two halves of *one number of 64 bits*, and one addition does for both.
 - Of two new leaves the larger one's sums are what the smaller one's *leave of their parent's*.
 
 Papers   Friedman (2001), Greedy function approximation: a gradient boosting machine
@@ -37,6 +38,7 @@ N_PLANES = 1 + GRADIENT_BITS + SLOPE_BITS  # the first one marks the rows in the
 GRADIENT_UNIT = 2**GRADIENT_BITS - 1  # what a gradient of 1 is rounded to
 SLOPE_UNIT = 4 * (2**SLOPE_BITS - 1)  # the same for slopes, which are 1/4 at most
 WEIGHTED_UNIT = 2.0**20  # both, for the heaviest row, where rows have weights
+HALF, LOW, LARGEST_SUM = 32, 2**32 - 1, 2.0**31  # a gradient in the upper half of 64 bits, a slope in the lower
 LEAST_SLOPE = 0.3  # in a leaf: that of one row or two if the odds are even, of many if they are not
 LEAST_GAIN = 1e-9
 LEAST_ODDS, MOST_ODDS = np.float32(1e-12), np.float32(1e12)
@@ -55,7 +57,7 @@ def grow_trees(table, held_out, target, limits, scratch, trees, log_likelihoods)
     """One round per entry of log_likelihoods (those of the held-out rows); returns the rounds that found a split."""
     gradient_unit, slope_unit = float(GRADIENT_UNIT), float(SLOPE_UNIT)
     if table.weights.size > 0:
-        gradient_unit = slope_unit = WEIGHTED_UNIT / table.weights.max()
+        gradient_unit = slope_unit = min(WEIGHTED_UNIT / table.weights.max(), LARGEST_SUM / table.weights.sum())
     n_channels, first_leaf = target.odds.shape[0], 0
     factors = np.ones((n_channels, limits.max_leaves), np.float32)
     for r in range(log_likelihoods.size):
@@ -70,8 +72,9 @@ def grow_trees(table, held_out, target, limits, scratch, trees, log_likelihoods)
         _record(table, scratch, n_leaves, first_leaf, r, trees)
         for k in range(n_leaves):
             for c in range(n_channels):
-                slope = scratch.totals[k, 2 * c + 1] / slope_unit
-                step = limits.rate * scratch.totals[k, 2 * c] / gradient_unit / (slope + limits.l2)
+                total = scratch.totals[k, c]
+                slope = (total & LOW) / slope_unit
+                step = limits.rate * (total >> HALF) / gradient_unit / (slope + limits.l2)
                 trees.values[first_leaf + k, c] = step
                 factors[c, k] = np.exp(step)
         first_leaf += n_leaves
@@ -188,6 +191,7 @@ def _round(table, target, gradient_unit, slope_unit, scratch):
                 p = row[i] / all_odds[i]
                 gradients[i] = np.int32(GRADIENT_UNIT) * np.int32(label[i]) - np.int32(p * unit + luck)
                 slopes[i] = np.int32(p * (np.float32(1) - p) * slope + luck)
+        scratch.pairs[c] = (gradients.astype(np.int64) << HALF) + slopes
 
 
 @njit(cache=True, nogil=True)
@@ -225,8 +229,7 @@ def _grow(table, held_out, limits, gradient_unit, slope_unit, scratch):
     masks[0], held_masks[0] = full_plane(table.n_rows), full_plane(held_out.n_rows)
     scratch.node[0], scratch.question[0] = 0, -1
     for c in range(scratch.gradients.shape[0]):
-        totals[0, 2 * c] = _sum(scratch.gradients[c, : table.n_rows])
-        totals[0, 2 * c + 1] = _sum(scratch.slopes[c, : table.n_rows])
+        totals[0, c] = scratch.pairs[c, : table.n_rows].sum()
     _sum_leaf(table, masks[0], limits.row_cost, scratch, sums[0])
     _find_best(0, limits.l2, gradient_unit, slope_unit, scratch)
     n_leaves = 1
@@ -255,14 +258,6 @@ def _grow(table, held_out, limits, gradient_unit, slope_unit, scratch):
 
 
 @njit(cache=True, nogil=True)
-def _sum(values):
-    total = np.int64(0)
-    for i in range(values.size):
-        total += values[i]
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _cut(old, plane, new):
     """Move the rows that have the indicator to the new leaf."""
     for w in range(old.size):
@@ -283,15 +278,18 @@ def _branch(old, new, indicator, scratch):
 def _find_best(leaf, l2, gradient_unit, slope_unit, scratch):
     """The split of the leaf that gains most; a tie goes to the lower indicator."""
     gains, slopes, sums, all_slopes = scratch.gains, scratch.side, scratch.sums[leaf], 0.0
+    g_scale, h_scale = 1.0 / gradient_unit, 1.0 / slope_unit
     gains[:], slopes[:] = 0.0, 0.0
-    for c in range(sums.shape[0] >> 1):
-        g_here, h_here = sums[2 * c], sums[2 * c + 1]
-        all_g, all_h = scratch.totals[leaf, 2 * c] / gradient_unit, scratch.totals[leaf, 2 * c + 1] / slope_unit
-        before = all_g * all_g / (all_h + l2)
+    for c in range(sums.shape[0]):
+        here, both = sums[c], scratch.totals[leaf, c]
+        all_h = (both & LOW) * h_scale
+        before = ((both >> HALF) * g_scale) ** 2 / (all_h + l2)
         all_slopes += all_h
         for k in range(gains.size):
-            g, h = g_here[k] / gradient_unit, h_here[k] / slope_unit
-            gains[k] += g * g / (h + l2) + (all_g - g) * (all_g - g) / (all_h - h + l2) - before
+            g, h = (here[k] >> HALF) * g_scale, (here[k] & LOW) * h_scale
+            other = both - here[k]
+            other_g, other_h = (other >> HALF) * g_scale, (other & LOW) * h_scale
+            gains[k] += g * g / (h + l2) + other_g * other_g / (other_h + l2) - before
             slopes[k] += h
     best, place = 0.0, -1
     for k in range(gains.size):
@@ -341,7 +339,7 @@ def _weight(weights, mask):
 
 @njit(cache=True, nogil=True)
 def _sum_leaf(table, mask, row_cost, scratch, sums):
-    """sums (2 c, drawn): by rows where they have weights or are few, else by planes."""
+    """sums (c, drawn): by rows where they have weights or are few, else by planes."""
     planes_cost = float(scratch.drawn.size) * mask.size * scratch.planes.shape[0]
     if table.weights.size > 0 or count_ones(mask) * row_cost < planes_cost:
         _sum_rows(table.by_row, mask, scratch, sums)
@@ -353,21 +351,20 @@ def _sum_leaf(table, mask, row_cost, scratch, sums):
 def _sum_rows(by_row, mask, scratch, sums):
     """Walk the rows of the mask, and of each the drawn indicators that it has."""
     sums[:] = 0
-    gradients, slopes, drawn_words, slot = scratch.gradients, scratch.slopes, scratch.drawn_words, scratch.slot
-    for w in range(mask.size):
-        word = mask[w]
-        while word != 0:
-            i = (w << 6) + np.int64(lowest_bit(word))
-            word &= word - np.uint64(1)
-            has = by_row[i]
-            for v in range(drawn_words.size):
-                bits = has[v] & drawn_words[v]
-                while bits != 0:
-                    place = slot[(v << 6) + np.int64(lowest_bit(bits))]
-                    bits &= bits - np.uint64(1)
-                    for c in range(gradients.shape[0]):
-                        sums[2 * c, place] += gradients[c, i]
-                        sums[2 * c + 1, place] += slopes[c, i]
+    drawn_words, slot = scratch.drawn_words, scratch.slot
+    for c in range(sums.shape[0]):
+        own, pairs = sums[c], scratch.pairs[c]
+        for w in range(mask.size):
+            word = mask[w]
+            while word != 0:
+                i = (w << 6) + np.int64(lowest_bit(word))
+                word &= word - np.uint64(1)
+                has, pair = by_row[i], pairs[i]
+                for v in range(drawn_words.size):
+                    bits = has[v] & drawn_words[v]
+                    while bits != 0:
+                        own[slot[(v << 6) + np.int64(lowest_bit(bits))]] += pair
+                        bits &= bits - np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -389,8 +386,7 @@ def _sum_planes(planes, mask, scratch, sums):
                     g, h = _worth(b + j)
                     g0, h0 = g0 + g * np.int64(ones[j]), h0 + h * np.int64(ones[j])
                     g1, h1 = g1 + g * np.int64(ones[4 + j]), h1 + h * np.int64(ones[4 + j])
-            sums[2 * c, k], sums[2 * c + 1, k] = g0, h0
-            sums[2 * c, other], sums[2 * c + 1, other] = g1, h1
+            sums[c, k], sums[c, other] = (g0 << HALF) + h0, (g1 << HALF) + h1
 
 
 @njit(cache=True, nogil=True)

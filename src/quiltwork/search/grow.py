@@ -53,7 +53,7 @@ class GrowthRules:
 def grow_trees(
     arrays: LeafArrays,
     targets: Sequence[int] | np.ndarray,
-    rules: GrowthRules = GrowthRules(),  # noqa: B008
+    rules: GrowthRules = GrowthRules(),
     allowed: np.ndarray | None = None,
     run: Run = run_here,
     progress: Progress | None = None,
