@@ -71,6 +71,18 @@ def test_log_probs_are_those_of_a_walk_by_hand(n_states, missing):
         np.testing.assert_allclose(cpd.log_probs(codes), expected, atol=1e-12)
 
 
+def test_many_rows_are_told_apart_like_few():
+    """By planes of bits, a block of words at a time; the first row of each table is walked, for it lacks a value."""
+    rng = np.random.default_rng(2)
+    codes = np.column_stack([rng.integers(0, r, 4200) for r in (3, 2, 5, 4)]).astype(np.uint16)
+    cpd = some_trees(4, [3, 2, 5, 4], n_trees=8)
+    each = np.concatenate([cpd.log_probs(codes[k : k + 60]) for k in range(0, 4200, 60)])
+    for n in (1, 63, 64, 65, 4096, 4097, 4200):
+        np.testing.assert_array_equal(cpd.log_probs(codes[:n]), each[:n])
+    gap = np.vstack([np.full((1, 4), NO_CODE, np.uint16), codes])
+    np.testing.assert_array_equal(cpd.log_probs(gap)[1:], each)
+
+
 def test_the_parts_of_log_p_add_up_to_it():
     cpd = some_trees(3, [2, 3, 2])
     codes = np.indices((2, 3, 2)).reshape(3, -1).T.astype(np.uint16)

@@ -108,6 +108,16 @@ def test_missing_values_in_a_dependency_network_take_all_branches(seed):
             np.testing.assert_allclose(found[i], mean_of_leaves(cpd, codes[i]), atol=1e-12)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_boosted_trees_say_the_same_of_many_rows_and_of_few(share):
+    columns = random_table(1, 400, [2, 3, 2, 4])
+    model = qw.learn("dn", dataset(columns, [2, 3, 2, 4]), cpd="boosted")
+    rows = gappy(model, 2, n=150, share=share)
+    few = [rows.rows(slice(k, k + 10)) for k in range(0, 150, 10)]
+    for ask in (qw.log_conditionals, lambda m, X: qw.predict_proba(m, X, "v1")):
+        np.testing.assert_allclose(ask(model, rows), np.concatenate([ask(model, part) for part in few]), atol=1e-9)
+
+
 def mean_of_leaves(cpd, row, k=0):
     if cpd.variable[k] < 0:
         return cpd.probs[cpd.first[k]]

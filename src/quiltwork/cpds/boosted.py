@@ -19,9 +19,11 @@ from numba import njit
 
 from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.cpds.tree import LEAF
+from quiltwork.data.bits import add_where, full_plane
 from quiltwork.data.dataset import NO_CODE
 
 ROWS_AT_A_TIME = 256  # that walk a tree while it is in the cache
+WORDS_AT_A_TIME = 64  # of rows that are told apart at once, while their answers are in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +100,30 @@ class BoostedCPD:
     def log_probs(self, codes: np.ndarray) -> np.ndarray:
         """log P(child = s | the row's parents), (rows, states)."""
         out = self.start.log_probs(codes)
-        nodes = (self.variable, self.state, self.first, self.branches, self.flow, self.values)
-        _add_trees(*self.starts, *nodes, codes, out)
+        question, variable, state = self._questions
+        gaps = (codes[:, variable] == NO_CODE).any(axis=1)
+        rows, complete = np.flatnonzero(gaps), np.flatnonzero(~gaps)
+        if len(rows):
+            part, nodes = out[rows], (self.variable, self.state, self.first, self.branches, self.flow, self.values)
+            _add_walks(*self.starts, *nodes, codes[rows], part)
+            out[rows] = part
+        if len(complete):
+            whole = len(complete) == len(codes)
+            part, answers = (out, codes) if whole else (out[complete], codes[complete])
+            nodes = (question, self.first, self.branches, self.values)
+            _add_trees(*self.starts, *nodes, variable, state, answers, part)
+            out[complete] = part
         return out
+
+    @cached_property
+    def _questions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n_nodes,) which question a node asks, -1 for a leaf; the variable and the state of each question."""
+        asks = self.variable != LEAF
+        pairs = np.column_stack([self.variable, self.state])[asks]
+        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+        question = np.full(len(self.variable), -1, np.int64)
+        question[asks] = which.ravel()
+        return question, distinct[:, 0].astype(np.int64), distinct[:, 1].astype(np.int64)
 
     def log_tables(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """The parts of log P that are tables over parents: the linear part."""
@@ -142,8 +165,45 @@ def mean_of(alone: BoostedCPD, led: BoostedCPD) -> BoostedCPD:
 
 
 @njit(cache=True, nogil=True)
-def _add_trees(node_start, branch_start, leaf_start, variable, state, first, branches, flow, values, codes, out):
-    """Add what the trees say to out (rows, states), and normalise it."""
+def _add_trees(node_start, branch_start, leaf_start, question, first, branches, values, asked, wanted, codes, out):
+    """Add what the trees say to out (rows, states), and normalise it; no row lacks a value.
+
+    The answers to a question are a plane of bits, and so are the rows that reach a node.
+    """
+    n_rows, r = out.shape
+    most = 0
+    for t in range(node_start.size - 1):
+        most = max(most, node_start[t + 1] - node_start[t])
+    for begin in range(0, n_rows, 64 * WORDS_AT_A_TIME):
+        n = min(64 * WORDS_AT_A_TIME, n_rows - begin)
+        everyone = full_plane(n)
+        answers, reached = np.zeros((asked.size, everyone.size), np.uint64), np.empty((most, everyone.size), np.uint64)
+        for q in range(asked.size):
+            for i in range(n):
+                answers[q, i >> 6] |= np.uint64(codes[begin + i, asked[q]] == wanted[q]) << np.uint64(i & 63)
+        sums = np.zeros((r, n))
+        for t in range(node_start.size - 1):
+            a, b, c = node_start[t], branch_start[t], leaf_start[t]
+            reached[0] = everyone
+            for k in range(node_start[t + 1] - a):  # children have higher numbers
+                if question[a + k] < 0:
+                    for s in range(r):
+                        if values[c + first[a + k], s] != 0.0:
+                            add_where(reached[k], values[c + first[a + k], s], sums[s])
+                    continue
+                yes, no = branches[b + first[a + k]], branches[b + first[a + k] + 1]
+                plane = answers[question[a + k]]
+                for w in range(everyone.size):
+                    reached[yes, w], reached[no, w] = reached[k, w] & plane[w], reached[k, w] & ~plane[w]
+        for s in range(r):
+            for i in range(n):
+                out[begin + i, s] += sums[s, i]
+    _normalise(out)
+
+
+@njit(cache=True, nogil=True)
+def _add_walks(node_start, branch_start, leaf_start, variable, state, first, branches, flow, values, codes, out):
+    """The same for rows that lack values: a walk goes on along both branches, each with its share."""
     for block in range(0, codes.shape[0], ROWS_AT_A_TIME):
         end = min(block + ROWS_AT_A_TIME, codes.shape[0])
         for t in range(node_start.size - 1):
@@ -168,6 +228,12 @@ def _add_trees(node_start, branch_start, leaf_start, variable, state, first, bra
                             k = branches[at + (x != state[a + k])]
                     for s in range(row.size):
                         row[s] += share * values[c + first[a + k], s]
+    _normalise(out)
+
+
+@njit(cache=True, nogil=True)
+def _normalise(out):
+    """Make logits (rows, states) into log P."""
     for i in range(out.shape[0]):
         row = out[i]
         top = row.max()

@@ -140,6 +140,10 @@ def target_logits(model: Any, codes: np.ndarray, target: int) -> np.ndarray:
     return np.ascontiguousarray(logits[:, first[target] : first[target + 1]])
 
 
+def _asked(model: Any, target: int | None) -> np.ndarray:
+    return np.arange(len(model.variables)) if target is None else np.array([target])
+
+
 @once_per_model
 def first_state(model: Any) -> np.ndarray:
     """Where the states of each variable begin in a row of all states, (n_vars + 1,)."""
@@ -151,7 +155,7 @@ def first_state(model: Any) -> np.ndarray:
 
 def _bayesian_logits(model: BayesianNet, codes: np.ndarray, target: int | None) -> np.ndarray:
     if not model.is_tabular:
-        out, gaps = factor_logits(model, codes, target)
+        out, gaps = factor_logits(model, codes, _asked(model, target))
         rows = np.flatnonzero(gaps.any(axis=1))  # missing values are summed out over tables
         if len(rows):
             out[rows] = _bayesian_logits(model.tabular(), codes[rows], target)
@@ -176,7 +180,7 @@ def _bayesian_blanket(model: BayesianNet | GaussianNet, v: int) -> list[int]:
 
 
 def _field_logits(model: HybridField, codes: np.ndarray, target: int | None) -> np.ndarray:
-    out, gaps = factor_logits(model, codes, target)
+    out, gaps = factor_logits(model, codes, _asked(model, target))
     first = first_state(model)
     for v in np.flatnonzero(gaps.any(axis=0)):  # some of the blanket is missing: sum it out in the local network
         rows = np.flatnonzero(gaps[:, v])
@@ -190,7 +194,7 @@ def _field_logits(model: HybridField, codes: np.ndarray, target: int | None) -> 
 def _averaged_logits(model: AveragedField, codes: np.ndarray, target: int | None) -> np.ndarray:
     """Logarithms of the mean of the fields' probabilities."""
     first = first_state(model)
-    variables = np.arange(len(model.variables)) if target is None else np.array([target])
+    variables = _asked(model, target)
     total = np.zeros((len(codes), first[-1]))
     for one in model.fields:
         _add_probabilities(_field_logits(one, codes, target), first, variables, total)

@@ -78,15 +78,14 @@ def conditionals(model: Any) -> Conditionals:
     return implementation(CONDITIONALS, model, "conditionals")(model)
 
 
-def factor_logits(model: Any, codes: np.ndarray, target: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Logits (rows, all states) of all variables, or of the target alone, given each row's other values.
+def factor_logits(model: Any, codes: np.ndarray, variables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Logits (rows, all states) of some variables given each row's other values; 0 for those not asked for.
 
     The second result (rows, n_vars) marks the logits that are void because another value they need is missing.
     """
     laid_out = conditionals(model)
     out = np.zeros((len(codes), laid_out.first_state[-1]))
     gaps = np.zeros((len(codes), len(laid_out.n_states)), np.bool_)
-    variables = np.arange(len(laid_out.n_states)) if target is None else np.array([target])
     _add_factors(laid_out, codes, variables, out, gaps)
     return out, gaps
 

@@ -17,7 +17,6 @@ from quiltwork.cpds.boosted import BoostedCPD, mean_of
 from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.cpds.table import TableCPD
 from quiltwork.cpds.tree import TreeCPD
-from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE, Dataset
 from quiltwork.learn.base import Progress
 from quiltwork.learn.held_out import complete_rows
@@ -273,8 +272,7 @@ class Boosted(Kind):
         cpds = tuple(mean_of(a, b) for a, b in zip(alone, led, strict=True))
         by_child = [boosted_strengths(cpd, train) for cpd in cpds]
         chosen = {"trees": [cpd.n_trees for cpd in cpds]}
-        judged = held_out_likelihood(cpds, collapse(held_out))  # hundreds of trees are walked for every distinct row
-        return Learned(cpds, arc_strengths(by_child), None, chosen, judged, held_out.n_samples)
+        return _judged(Learned(cpds, arc_strengths(by_child), None, chosen), held_out)
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         return tried
