@@ -102,17 +102,14 @@ class BoostedCPD:
         out = self.start.log_probs(codes)
         question, variable, state = self._questions
         gaps = (codes[:, variable] == NO_CODE).any(axis=1)
-        rows, complete = np.flatnonzero(gaps), np.flatnonzero(~gaps)
-        if len(rows):
-            part, nodes = out[rows], (self.variable, self.state, self.first, self.branches, self.flow, self.values)
-            _add_walks(*self.starts, *nodes, codes[rows], part)
+        nodes, leaves = (self.first, self.branches), self.values
+        for rows, add, more in (
+            (np.flatnonzero(gaps), _add_walks, (self.variable, self.state, *nodes, self.flow, leaves)),
+            (np.flatnonzero(~gaps), _add_trees, (question, *nodes, leaves, variable, state)),
+        ):
+            part = out[rows]
+            add(*self.starts, *more, codes[rows], part)
             out[rows] = part
-        if len(complete):
-            whole = len(complete) == len(codes)
-            part, answers = (out, codes) if whole else (out[complete], codes[complete])
-            nodes = (question, self.first, self.branches, self.values)
-            _add_trees(*self.starts, *nodes, variable, state, answers, part)
-            out[complete] = part
         return out
 
     @cached_property

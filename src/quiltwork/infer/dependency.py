@@ -17,7 +17,6 @@ from quiltwork.data.dataset import NO_CODE
 from quiltwork.infer.conditionals import factor_logits
 from quiltwork.models.dependency import DependencyNet
 
-
 MANY = 32  # rows that are worth telling apart by planes of bits
 
 
@@ -32,7 +31,7 @@ def dependency_logits(model: DependencyNet, codes: np.ndarray, target: int | Non
         out, gaps = factor_logits(model, codes, np.setdiff1d(asked, whole))
     for v in whole:
         out[:, first[v] : first[v + 1]] = model.cpds[v].log_probs(codes)
-    for v in np.flatnonzero(gaps.any(axis=0)):
+    for v in np.flatnonzero(gaps.any(axis=0)).tolist():
         rows, cpd = np.flatnonzero(gaps[:, v]), model.cpds[v]
         if cpd.kind == "table":
             out[rows, first[v] : first[v + 1]] = _summed_out(model, cpd, codes[rows])
