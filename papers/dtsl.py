@@ -58,8 +58,9 @@ PENALTIES = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 NEIGHBOURS = 5  # of a row, bottom-up
 
 # The network of DTSL and L1 features has its own grid: widths of features of one, two, and more conditions.
+# They go from narrow to wide.
 FIRST_WIDTHS = (10.0, 0.3, 0.03)
-OWN_WIDTHS = ((10.0, 1.0, 0.1), (10.0, 1.0, 0.03), (10.0, 0.3, 0.1), (10.0, 0.1, 0.03), (10.0, 0.1, 0.01))
+OWN_WIDTHS = ((10.0, 0.1, 0.01), (10.0, 0.1, 0.03), FIRST_WIDTHS, (10.0, 0.3, 0.1), (10.0, 1.0, 0.03), (10.0, 1.0, 0.1))
 DENSE, SPARSE = 1.0, 10.0  # its L1 penalty: up to 100 variables, and beyond
 QUARTERS = 4  # contiguous groups of the exact CMLL
 
@@ -168,12 +169,20 @@ class Weigher:
 
 
 def best_width(task: Task, structure: Structure, watch: Callable[..., None]) -> Weighed:
-    """The best of the paper's four widths, tried roughly from the narrowest on; then the weights under it."""
-    weigher = Weigher(task, structure)
-    tried: list[Weighed] = []
-    for width in reversed(WIDTHS):
-        tried.append(weigher.learn((width,), watch, tried[-1].weights if tried else None, tol=1e-5))
-    return weigher.learn(max(tried, key=lambda found: found.valid).widths, watch)
+    """The weights under the best of the paper's four widths."""
+    return best_of(Weigher(task, structure), [(width,) for width in reversed(WIDTHS)], watch)
+
+
+def best_of(weigher: Weigher, tried: Sequence[tuple[float, ...]], watch: Callable[..., None]) -> Weighed:
+    """The weights that make the validation rows likeliest, under priors tried one after the other.
+
+    Each starts from the weights under the one before. Under a wide prior they would go on creeping outwards for
+    hundreds of steps, so what was judged is kept and not learned again.
+    """
+    found: list[Weighed] = []
+    for widths in tried:
+        found.append(weigher.learn(widths, watch, found[-1].weights if found else None))
+    return max(found, key=lambda each: each.valid)
 
 
 def judged(task: Task, found: Weighed) -> dict[str, Any]:
@@ -279,11 +288,8 @@ def best_network(
             chosen = {"features": how, "kappa": kappa, "edge_penalty": DENSE if few else SPARSE}
             weigher = Weigher(task, find_structure(task, watch, structure=structure, **chosen), objective)
             tried.append((weigher.learn(FIRST_WIDTHS, watch, tol=1e-5), weigher, chosen))
-    first, weigher, chosen = max(tried, key=lambda each: each[0].valid)
-    found = [first]
-    for widths in OWN_WIDTHS:
-        found.append(weigher.learn(widths, watch, found[-1].weights, tol=1e-5))
-    return weigher.learn(max(found, key=lambda each: each.valid).widths, watch), chosen
+    _, weigher, chosen = max(tried, key=lambda each: each[0].valid)
+    return best_of(weigher, OWN_WIDTHS, watch), chosen
 
 
 def exact(task: Task) -> None:
