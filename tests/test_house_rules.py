@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import quiltwork
+from conftest import KERNEL_LIBRARIES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "quiltwork"
@@ -56,7 +57,7 @@ def kernel_faults(tree: ast.Module) -> list[str]:
         alias.asname or alias.name
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("quiltwork.")
-        if node.module != "quiltwork.data.bits"
+        if node.module not in KERNEL_LIBRARIES
         for alias in node.names
     }
     faults = []

@@ -79,7 +79,7 @@ def test_updated_factors_are_fresh_factors(seed):
     graph = start(X)
     walk(graph, np.random.default_rng(seed), 30)
     again = start(X, parents=graph.all_parents())
-    np.testing.assert_allclose(graph._deltas, again._deltas, rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(graph.state.deltas, again.state.deltas, rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(graph.local, again.local, rtol=1e-12)
 
 
@@ -128,7 +128,7 @@ def test_threads_change_nothing(monkeypatch):
     X = table(4, 100, 9)
     with Threads(3) as threads:
         together = start(X, run=threads.run)
-    assert (together._deltas == start(X)._deltas).all()
+    assert (together.state.deltas == start(X).state.deltas).all()
 
 
 def test_knowledge_is_kept():

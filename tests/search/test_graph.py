@@ -122,12 +122,18 @@ def test_revert_restores_everything():
     columns = random_table(2, 200, [2, 3, 2, 2, 3, 2])
     graph, _, _ = make(columns, [2, 3, 2, 2, 3, 2])
     walk(graph, 0, 6)
-    before = (graph.all_parents(), graph.local.copy(), graph._deltas.copy(), graph._ancestors.copy(), graph.hash)
+    before = (
+        graph.all_parents(),
+        graph.local.copy(),
+        graph.state.deltas.copy(),
+        graph.state.ancestors.copy(),
+        graph.hash,
+    )
     first = graph.best_move()
     graph.mark()
     walk(graph, 1, 10)
     graph.revert()
-    after = (graph.all_parents(), graph.local, graph._deltas, graph._ancestors, graph.hash)
+    after = (graph.all_parents(), graph.local, graph.state.deltas, graph.state.ancestors, graph.hash)
     assert before[0] == after[0] and before[4] == after[4]
     for a, b in zip(before[1:4], after[1:4]):
         np.testing.assert_array_equal(a, b)

@@ -33,7 +33,7 @@ from numba import njit
 from scipy.special import gammaln
 
 from quiltwork.stats.moments import Moments
-from quiltwork.stats.partial import RANK, ROUNDING
+from quiltwork.stats.partial import RANK
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class GaussianScore:
 
     def of(self, child: int, n_parents: int, share: float, log_det: float = 0.0) -> float:
         """The score of one family."""
-        left = _log_share.py_func(share)  # as plain Python, for calling a kernel takes longer
+        left = log_share.py_func(share)  # as plain Python, for calling a kernel takes longer
         own = self.offset[child] + self.constants[n_parents] - self.slopes[n_parents] * left
         return float(own) - self.determinant * log_det
 
@@ -94,31 +94,31 @@ def _bge(moments: Moments) -> GaussianScore:
 
 
 @njit(cache=True, nogil=True)
-def score_changes(constants, slopes, determinant, parents, left, trace, after, own, row):
+def score_changes(constants, slopes, determinant, parents, left, left_off, after, own, after_off, own_off, row):
     """Fill row (n,) with what the score gains if u came to the parents, or left them; -inf where it may not come.
 
-    left is the child's share now; trace, after and own (n,) are as `stats.partial.changed_shares` gives them.
+    left is the child's share now; after and own (n,), and what they may be wrong by, are those of
+    `stats.partial.changed_shares`.
     """
     k = parents.size
-    now = constants[k] - slopes[k] * _log_share(left)
-    noise = ROUNDING * (k + 1) * (1.0 + trace)
-    doubt = slopes[k] * noise / max(left, RANK)
+    now = constants[k] - slopes[k] * log_share(left)
+    doubt = slopes[k] * left_off / max(left, RANK)
     row[:] = -np.inf
     if k + 1 < constants.size and left >= RANK:
         for u in range(row.size):
             if own[u] > 0.0:
-                more = noise + ROUNDING * (1.0 + trace + 2.0 * (k + 2) / own[u])
-                row[u] = constants[k + 1] - slopes[k + 1] * _log_share(after[u]) - now
-                row[u] -= doubt + slopes[k + 1] * more / max(after[u], RANK)
+                row[u] = constants[k + 1] - slopes[k + 1] * log_share(after[u]) - now
+                row[u] -= doubt + slopes[k + 1] * after_off[u] / max(after[u], RANK)
                 if determinant != 0.0:
-                    row[u] -= determinant * (math.log(own[u]) + noise / own[u])
+                    row[u] -= determinant * (math.log(own[u]) + own_off[u] / own[u])
     for u in parents:
-        row[u] = constants[k - 1] - slopes[k - 1] * _log_share(after[u]) - now
-        row[u] -= doubt + slopes[k - 1] * noise / max(after[u], RANK)
-        row[u] += determinant * (math.log(own[u]) - noise / own[u])
+        row[u] = constants[k - 1] - slopes[k - 1] * log_share(after[u]) - now
+        row[u] -= doubt + slopes[k - 1] * after_off[u] / max(after[u], RANK)
+        if determinant != 0.0:
+            row[u] += determinant * (math.log(own[u]) - own_off[u] / own[u])
 
 
 @njit(cache=True, nogil=True)
-def _log_share(share):
+def log_share(share):
     """log of a share; below RANK along its tangent there."""
     return math.log(share) if share >= RANK else math.log(RANK) + share / RANK - 1.0

@@ -11,8 +11,8 @@ move that leads to no graph of the tabu list, even downhill, until the walk beat
 `restarts` keeps the best graph, turns or drops a handful of arcs in one random place of it, climbs again, and goes back
 unless that was better. Only the children it touches are scored anew, so a restart costs a small part of a climb.
 
-Both are reproducible by their counts; a budget in seconds only decides how many are made. Every step returns to
-Python, so that Ctrl-C is obeyed and progress can be shown.
+What a climb, a level flip and a restart do step by step is in `search.steps`; this file says how often, and lets Ctrl-C
+and progress in between. All are reproducible by their counts; a budget in seconds only decides how many are made.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ import numpy as np
 
 from quiltwork.rng import stream
 from quiltwork.search.graph import ADD, DROP, FLIP, TOLERANCE, Graph, Move
+from quiltwork.search.steps import CLIMB, LEVEL, RESTART, Job
 
-LEVEL = 1e-6  # gains below this are noise
 _TRIES = 10_000  # draws after which no legal move is believed to be left
-FEWEST_PERTURBED, MOST_PERTURBED = 2, 8
+MOST_PERTURBED = 8
+DICE = 64  # restarts whose random numbers are drawn together
 
 Progress = Callable[[str, int, int], None]
 
@@ -57,14 +58,7 @@ class History:
 
 def climb(graph: Graph, history: History, phase: str = "climb", progress: Progress = silent) -> None:
     """Make the best move until none improves the score."""
-    score, steps = graph.total, 0
-    while (move := graph.best_move()) is not None and move.delta > TOLERANCE:
-        graph.rescore(graph.change(move))
-        score += move.delta
-        history.note(score, phase)
-        steps += 1
-        if steps % 16 == 0:
-            progress("climbing", steps, 0)
+    _run(graph, graph.job(CLIMB), history, phase, progress)
 
 
 def level_flips(graph: Graph, history: History, phase: str = "climb") -> None:
@@ -72,18 +66,7 @@ def level_flips(graph: Graph, history: History, phase: str = "climb") -> None:
 
     Such a flip leads to an equivalent graph, which has other neighbours.
     """
-    for parent, child in graph.arcs().tolist():
-        flip = Move(FLIP, parent, child, 0.0)
-        level = parent in graph.parents(child) and abs(graph.delta(child, parent) + graph.delta(parent, child)) < LEVEL
-        if level and graph.is_legal(flip):
-            graph.mark()
-            graph.rescore(graph.change(flip))
-            move = graph.best_move()
-            if move is not None and move.delta > LEVEL:
-                climb(graph, history, phase)
-            else:
-                graph.revert()
-    graph.unmark()
+    _run(graph, graph.job(LEVEL), history, phase)
 
 
 def restarts(
@@ -97,23 +80,31 @@ def restarts(
 ) -> int:
     """Perturb the best graph and climb again, `n_restarts` times or for `budget` seconds; returns how many."""
     began = time.monotonic()
-    done = 0
+    done, at_once = 0, DICE if graph.runs_by_itself and budget is None else 1
     while not _is_over(done, n_restarts, began, budget):
-        graph.mark()
-        touched = _perturb(graph, stream(seed, done), most_perturbed)
-        done += 1
-        if not touched:
-            break
-        graph.rescore(touched)
-        while (move := graph.best_move()) is not None and move.delta > TOLERANCE:
-            graph.rescore(graph.change(move))
-        if graph.gain_since_mark() > TOLERANCE:
-            history.note(graph.total, "restart")
-        else:
-            graph.revert()
+        if done % DICE == 0:
+            dice = stream(seed, done // DICE).random((DICE, 1 + 3 * most_perturbed))
+        some = dice[done % DICE :][:at_once]
+        job = graph.job(RESTART, some if n_restarts is None else some[: n_restarts - done], most_perturbed)
+        _run(graph, job, history, "restart")
+        done += job.n_done
         progress("restarting", done, n_restarts or 0)
-    graph.unmark()
+        if not job.is_done:  # nothing can be moved
+            break
     return done
+
+
+def _run(graph: Graph, job: Job, history: History, phase: str, progress: Progress = silent) -> None:
+    """Do a job to its end; note the scores on the way."""
+    steps, told, more = 0, 0, True
+    while more:
+        more = graph.go_on(job)
+        for score in job.take_notes():
+            history.note(score, phase)
+            steps += 1
+        if steps >= told + 16:
+            told = steps
+            progress("climbing", steps, 0)
 
 
 def tabu(
@@ -161,39 +152,6 @@ def _walk(graph: Graph, history: History, steps: int, tabu_length: int) -> None:
         history.note(score, "walk")
         if score > start + TOLERANCE:
             return
-
-
-def _perturb(graph: Graph, rng: np.random.Generator, most: int) -> list[int]:
-    """Flip or drop a handful of arcs that lie together, where that is legal; returns the children touched.
-
-    What holds a graph in a local optimum is a few arcs of one place that would have to change at once.
-    """
-    arcs = graph.arcs()
-    n_moves = int(rng.integers(FEWEST_PERTURBED, most + 1))
-    touched: set[int] = set()
-    for k in rng.permutation(_arcs_together(arcs, n_moves, graph.n_vars, rng))[:n_moves]:
-        parent, child = map(int, arcs[k])
-        flip, drop = Move(FLIP, parent, child, 0.0), Move(DROP, parent, child, 0.0)
-        if rng.random() < 0.5 and graph.is_legal(flip):
-            touched.update(graph.change(flip))
-        elif graph.is_legal(drop):
-            touched.update(graph.change(drop))
-    return sorted(touched)
-
-
-def _arcs_together(arcs: np.ndarray, at_least: int, n_vars: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of the arcs around a random one, of as wide a neighbourhood as it takes to have enough."""
-    if not len(arcs):
-        return np.empty(0, np.int64)
-    near = np.zeros(n_vars, bool)
-    near[arcs[rng.integers(len(arcs))]] = True
-    found = np.empty(0, np.int64)
-    while True:
-        wider = np.flatnonzero(near[arcs[:, 0]] | near[arcs[:, 1]])
-        if len(wider) >= at_least or len(wider) == len(found):
-            return wider
-        found = wider
-        near[arcs[found]] = True
 
 
 def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Generator) -> bool:

@@ -16,8 +16,10 @@ No regression is ever done for one candidate alone.
 Rank loss: a share below `RANK` is one that rounding may have made (the products of 1e-16 under a matrix whose condition
 is no better than 1e10), so such a parent depends on the others: it gets weight 0 and is never proposed.
 
-Rounding: a share given k parents is wrong by at most about ROUNDING (k + 1) (1 + trace of C_PP^-1); against 113-bit
-arithmetic, a fifth of that was the most that 24,000 random shares were wrong by.
+Rounding: what is worked out from C by a Cholesky factor is exact for some C + E whose entries differ by rounding, and
+changing C by E changes s by (1, -b) E (1, -b)'. So a share is wrong by no more than ROUNDING (k + 1) (1 + |b|)^2, with
+|b| the sum of the sizes of its weights. For a candidate they are first bounded, by |w|^2 <= k (1 - r_u) trace C_PP^-1,
+and worked out where that is not good enough.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import numpy as np
 from numba import njit
 
 RANK = 1e-10
+SURE = 1e-9  # of a share: what it may be wrong by without a closer look
 ROUNDING = 2 * np.finfo(np.float64).eps
 
 
@@ -55,36 +58,62 @@ def follow_parents(matrix, parents, first, shares):
 
 
 @njit(cache=True, nogil=True)
-def changed_shares(matrix, child, parents, shares, after, own):
+def changed_shares(matrix, child, parents, shares, after, own, after_off, own_off):
     """Fill after (n,) with the share of the child left if u came to its parents, or left them; and own (n,) with the
-    share of u itself given the parents other than u, 0 where u depends on them. shares (n,) is what is left of each
-    variable given the parents. Returns the share left now, log |C_PP|, and the trace of C_PP^-1.
+    share of u itself given the parents other than u, 0 where u depends on them; and after_off and own_off (n,) with
+    what each may be wrong by. shares (n,) is what is left of each variable given the parents.
+    Returns the share left now, what it may be wrong by, log |C_PP|, and what that may be wrong by.
     """
+    k = parents.size
+    unit = ROUNDING * (k + 2)
     lower = _factor(matrix, parents)
     weights, left = _solve(matrix, lower, child, parents)
     with_child = matrix[child].copy()
     _subtract(matrix, parents, weights, with_child)
-    for u in range(shares.size):
-        own[u], after[u] = 0.0, left
-        if shares[u] >= RANK:
-            own[u] = shares[u]
-            after[u] = max(left - with_child[u] * with_child[u] / shares[u], 0.0)
-    own[child] = 0.0
-    log_det, trace, whole = 0.0, 0.0, True
-    for i in range(parents.size):
+    size = 1.0 + np.abs(weights).sum()
+    whole, log_det, log_det_off = True, 0.0, 0.0
+    for i in range(k):
         whole = whole and lower[i, i] > 0.0
         log_det += 2.0 * math.log(lower[i, i]) if lower[i, i] > 0.0 else math.log(RANK)
-    for i in range(parents.size):
+    inverse = _inverse(lower) if whole else np.zeros((k, k))
+    trace = np.trace(inverse)
+    for i in range(k):
         u = parents[i]
         if whole:
-            own[u] = 1.0 / _inverse_entry(lower, i)
+            own[u] = 1.0 / inverse[i, i]
             after[u] = left + weights[i] * weights[i] * own[u]
+            rest, own_size = 1.0, 0.0
+            for j in range(k):
+                own_size += abs(inverse[j, i]) * own[u]  # u's own weights, and a one for u itself
+                if j != i:
+                    rest += abs(weights[j] - weights[i] * inverse[j, i] * own[u])
+            after_off[u], own_off[u] = unit * rest * rest, unit * own_size * own_size
+            log_det_off += own_off[u] / own[u]
         else:  # another parent may take over from one that depends on it
             others = np.delete(parents, i)
-            own[u] = max(_solve(matrix, _factor(matrix, others), u, others)[1], RANK)
-            after[u] = _solve(matrix, _factor(matrix, others), child, others)[1]
-        trace += 1.0 / own[u]
-    return left, log_det, trace
+            fewer = _factor(matrix, others)
+            own_weights, own[u] = _solve(matrix, fewer, u, others)
+            rest_weights, after[u] = _solve(matrix, fewer, child, others)
+            own[u] = max(own[u], RANK)
+            own_off[u] = unit * (1.0 + np.abs(own_weights).sum()) ** 2
+            after_off[u] = unit * (1.0 + np.abs(rest_weights).sum()) ** 2
+    is_parent = np.zeros(shares.size, np.bool_)
+    is_parent[parents] = True
+    is_parent[child] = True
+    for u in range(shares.size):
+        if is_parent[u]:
+            continue
+        own[u], after[u], own_off[u], after_off[u] = 0.0, left, 0.0, 0.0
+        if shares[u] >= RANK:
+            weight = with_child[u] / shares[u]
+            own[u] = shares[u]
+            after[u] = max(left - weight * with_child[u], 0.0)
+            own_size = 1.0 + math.sqrt(k * max(1.0 - shares[u], 0.0) * trace)
+            if unit * (size + abs(weight) * own_size) ** 2 > SURE * after[u] or unit * own_size**2 > SURE * own[u]:
+                own_size = 1.0 + np.abs(_solve(matrix, lower, u, parents)[0]).sum()
+            own_off[u], after_off[u] = unit * own_size**2, unit * (size + abs(weight) * own_size) ** 2
+    own[child], after[child], own_off[child], after_off[child] = 0.0, left, 0.0, 0.0
+    return left, unit * size * size, log_det, log_det_off
 
 
 @njit(cache=True, nogil=True)
@@ -144,15 +173,20 @@ def _subtract(matrix, parents, weights, out):
 
 
 @njit(cache=True, nogil=True)
-def _inverse_entry(lower, i):
-    """Entry (i, i) of the inverse of L L': the squares of column i of L^-1."""
+def _inverse(lower):
+    """The inverse of L L' (k, k)."""
     k = lower.shape[0]
-    column = np.zeros(k)
-    total = 0.0
-    for j in range(i, k):
-        rest = 1.0 if j == i else 0.0
-        for l in range(i, j):  # noqa: E741
-            rest -= lower[j, l] * column[l]
-        column[j] = rest / lower[j, j]
-        total += column[j] * column[j]
-    return total
+    columns = np.zeros((k, k))  # of L^-1
+    for i in range(k):
+        for j in range(i, k):
+            rest = 1.0 if j == i else 0.0
+            for l in range(i, j):  # noqa: E741
+                rest -= lower[j, l] * columns[l, i]
+            columns[j, i] = rest / lower[j, j]
+    out = np.zeros((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            for l in range(i, k):  # noqa: E741
+                out[i, j] += columns[l, i] * columns[l, j]
+            out[j, i] = out[i, j]
+    return out
