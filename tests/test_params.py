@@ -13,7 +13,7 @@ from quiltwork.params import Choice, Flag, Integer, Nothing, Param, Real, Thing,
         (Nothing(), [None], [0, False, "None"]),
         (Integer(), [0, -3, np.int64(2)], [1.0, True, "1", None]),
         (Integer(1, 3), [1, 3], [0, 4]),
-        (Real(), [0, 1.5, -2, np.float64(3), float("inf")], [float("nan"), True, "1"]),
+        (Real(), [0, 1.5, -2, 10**400, np.float64(3)], [float("nan"), float("inf"), -np.inf, True, "1"]),
         (Real(0.0, 1.0), [0, 0.5, 1], [-0.1, 1.1]),
         (Real(0.0, above_low=True), [1e-9], [0.0, -1]),
         (Flag(), [True, False], [0, 1, "true"]),
@@ -64,6 +64,19 @@ def test_ranges_are_spelled_out():
     assert Param("p", 1, kinds, "").must_be() == (
         "an integer from 1 to 3 or a number of at most 2.0 or a number above 0 and at most 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        ((Nothing(), Integer(0)), "None or an integer of at least 0"),
+        ((Real(0.0, 1.0, above_low=True), Choice(("auto",))), "a number above 0 and at most 1, or 'auto'"),
+        ((Choice(("a", "b")), Nothing()), "one of 'a', 'b', or None"),
+        ((Choice(("auto",)), Real(0.0, above_low=True)), "'auto' or a number above 0"),
+    ],
+)
+def test_kinds_in_a_row_are_read_without_stumbling(kinds, told):
+    assert Param("p", None, kinds, "").must_be() == told
 
 
 def test_the_signature_is_by_keyword_with_the_defaults():

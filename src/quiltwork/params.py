@@ -57,13 +57,15 @@ class Integer:
 
 @dataclass(frozen=True)
 class Real:
+    """A finite number."""
+
     low: float | None = None
     high: float | None = None
     above_low: bool = False  # the lower end itself is excluded
 
     def holds(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, AnyReal) or math.isnan(value):
-            return False
+        if isinstance(value, bool) or not isinstance(value, AnyReal) or not abs(value) < math.inf:
+            return False  # nothing is learned from infinity, nor from what is no number
         if self.low is not None and (value < self.low or (self.above_low and value == self.low)):
             return False
         return self.high is None or value <= self.high
@@ -100,7 +102,7 @@ class Choice:
         return text
 
     def __str__(self) -> str:
-        return "one of " + ", ".join(map(repr, self.names))
+        return ("one of " if len(self.names) > 1 else "") + ", ".join(map(repr, self.names))
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,10 @@ class Param:
     doc: str
 
     def must_be(self) -> str:
-        return " or ".join(map(str, self.kinds))
+        """What it may be, in words; a comma parts what has an "and" or commas of its own from what follows."""
+        said = [str(kind) for kind in self.kinds]
+        links = [", or " if " and " in told or "," in told else " or " for told in said[:-1]]
+        return said[0] + "".join(link + told for link, told in zip(links, said[1:], strict=True))
 
     def check(self, owner: str, value: object) -> None:
         if not any(kind.holds(value) for kind in self.kinds):

@@ -199,6 +199,15 @@ def test_kappa_is_chosen_by_held_out_rows(more):
     assert est.score(test) > worst
 
 
+@pytest.mark.parametrize("more", [{"prior": "bdeu"}, {"smoothing": "laplace"}])
+def test_kappa_is_a_number_also_where_one_pair_is_sure_and_all_else_noise(more):
+    rng = np.random.default_rng(32)
+    a = rng.integers(2, size=6000)
+    X = np.column_stack([a, a ^ (rng.random(6000) < 0.02), *rng.integers(2, size=(3, 6000))])
+    est = qw.DependencyNetwork(kappa="auto", **more).fit(X)
+    assert est.model_.provenance["kappa"] > 1e-3 and {("x0", "x1"), ("x1", "x0")} <= set(est.model_.arcs)
+
+
 def test_a_kappa_that_was_chosen_for_leaves_alone_is_one_that_can_be_given():
     X, held_out = planted(800), planted(400, seed=2)
     est = qw.DependencyNetwork(kappa="auto", smoothing="laplace").fit(X, validation=held_out)
@@ -372,6 +381,10 @@ def test_a_damaged_file_is_refused(tmp_path):
         {"min_leaf": 0},
         {"max_leaves": 0},
         {"held_out": 0.9},
+        {"equivalent_sample_size": float("inf")},
+        {"equivalent_sample_size": 1e300},
+        {"equivalent_sample_size": float("nan")},
+        {"strength": float("inf")},
     ],
 )
 def test_parameters_are_checked(wrong):

@@ -377,6 +377,8 @@ def test_a_weight_of_two_is_a_row_seen_twice(cpd):
         ({"cpd": "tree", "kappa": 1.5}, "'kappa' parameter of BayesianNetwork must be"),
         ({"cpd": "tree", "kappa": -0.1}, "'kappa' parameter of BayesianNetwork must be"),
         ({"cpd": "tree", "kappa": float("nan")}, "'kappa' parameter of BayesianNetwork must be"),
+        ({"cpd": "tree", "equivalent_sample_size": float("inf")}, "above 0 and at most 1e.09. Got inf"),
+        ({"cpd": "table", "equivalent_sample_size": float("inf")}, "'equivalent_sample_size' parameter of"),
         ({"cpd": "forest"}, "'cpd' parameter of BayesianNetwork must be"),
         ({"cpd": "tree", "smoothing": "none"}, "'smoothing' parameter of BayesianNetwork must be"),
         ({"cpd": "tree", "min_leaf": 0}, "'min_leaf' parameter of BayesianNetwork must be"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from naive import decision_trees as naive
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.search.grow import GrowthRules, grow_trees, weakest_gains
-from quiltwork.search.prune import Belief, averaged, choose, choose_kappa, limited, pruned
+from quiltwork.search.prune import LEAST_KAPPA, MARGIN, Belief, averaged, choose, choose_kappa, limited, pruned
 from quiltwork.stats.leaves import leaf_arrays
 from tables import dataset, random_table
 
@@ -130,8 +130,39 @@ def test_the_kappa_for_leaves_alone_is_that_of_the_likeliest_trees(seed):
         return sum(cpd.log_probs(codes)[np.arange(200), codes[:, v]].sum() for v, cpd in enumerate(cpds))
 
     chosen = choose_kappa(grow_trees(arrays, range(4), GrowthRules(1.0)), codes)
-    for kappa in (1.0, 0.5, 0.1, 0.01, 1e-4, 1e-8):
+    for kappa in (1.0, 0.5, 0.1, 0.01, 1e-4, LEAST_KAPPA):
         assert likelihood(chosen) >= likelihood(kappa) - 1e-6
+
+
+def one_strong_pair(seed, n=6000):
+    """Two columns that nearly agree and three of pure noise: the cut lies in a gap of hundreds of nats."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(2, size=n)
+    columns = [a, a ^ (rng.random(n) < 0.02), *rng.integers(2, size=(3, n))]
+    parts = slice(0, n * 9 // 10), slice(n * 9 // 10, n)
+    return (dataset([column[part] for column in columns], [2] * 5) for part in parts)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cut_lies_just_above_the_strongest_split_that_goes(seed):
+    train, held_out = one_strong_pair(seed)
+    trees = grow_trees(leaf_arrays(train), range(5), GrowthRules(1.0))
+    gains = np.sort(np.concatenate([weakest_gains(tree)[tree.variable >= 0] for tree in trees]))
+    cuts = choose(trees, held_out.states()).least_gain, -np.log(choose_kappa(trees, held_out.states()))
+    for cut in cuts:
+        gone = gains[gains <= cut]
+        assert cut <= gone.max(initial=0.0) + MARGIN and len(gains) - len(gone) >= 2
+
+
+def test_held_out_rows_cannot_take_back_what_is_sure():
+    """Where held-out rows contradict a split, it goes only if training rows do not make it a million times likelier."""
+    train, held_out = one_strong_pair(0)
+    codes = held_out.states().copy()
+    codes[:, 1] = 1 - codes[:, 1]
+    trees = grow_trees(leaf_arrays(train), range(5), GrowthRules(1.0))
+    assert choose_kappa(trees, codes) >= LEAST_KAPPA * (1 - 1e-12)
+    assert choose(trees, codes).least_gain <= -np.log(LEAST_KAPPA)
+    assert averaged(trees[0], choose(trees, codes)).parents == (1,)
 
 
 def test_rows_that_are_chosen_by_have_weights():

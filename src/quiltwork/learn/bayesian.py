@@ -46,7 +46,8 @@ _ARCS = Thing("a list of (parent, child) pairs", read_arcs)
 _TIERS = Thing("a list of lists of variables", read_tiers)
 _ORDER = Thing("a list of all variables", read_order)
 _START = Thing("a model or a list of arcs", read_arcs)
-_ABOVE_ZERO, _SHARE = Real(0.0, above_low=True), Real(0.0, 1.0, above_low=True)
+_SHARE = Real(0.0, 1.0, above_low=True)
+_ROWS = Real(0.0, 1e9, above_low=True)  # beyond, log-gammas of prior counts lose their digits
 
 
 class BayesianNetwork(Learner):
@@ -108,7 +109,7 @@ class BayesianNetwork(Learner):
         Param("forbidden", None, (Nothing(), _ARCS), "arcs that must not be there"),
         Param("tiers", None, (Nothing(), _TIERS), "no arc leads from a later tier to an earlier one"),
         Param("start", None, (Nothing(), _START), "graph that the search starts from"),
-        Param("equivalent_sample_size", 10.0, (_ABOVE_ZERO,), "rows that the prior is worth (bdeu, prior-network)"),
+        Param("equivalent_sample_size", 10.0, (_ROWS,), "rows that the prior is worth (bdeu, prior-network)"),
         Param("kappa", None, (Nothing(), _SHARE, Choice(("auto",))),
               "prior factor for each free parameter (uniform, bdeu, prior-network); None for 1, or 0.01 where CPDs "
               "are trees or graphs; auto (trees and graphs): by held-out rows"),

@@ -32,6 +32,7 @@ from quiltwork.params import Choice, Integer, Nothing, Param, Real
 from quiltwork.stats.families import state_counts
 
 _ABOVE_ZERO, _SHARE = Real(0.0, above_low=True), Real(0.0, 1.0, above_low=True)
+_ROWS = Real(0.0, 1e9, above_low=True)  # beyond, log-gammas of prior counts lose their digits
 _AUTO = Choice(("auto",))
 
 
@@ -74,7 +75,7 @@ class DependencyNetwork(Learner):
         Param("smoothing", "average", (Choice(("average", "laplace")),),
               "trees: a leaf predicts with the mean of all prunings (uniform prior), or with its own counts plus one"),
         Param("prior", "uniform", (Choice(("uniform", "bdeu")),), "trees: prior of the parameters in the score"),
-        Param("equivalent_sample_size", 10.0, (_ABOVE_ZERO,), "trees: rows that the bdeu prior is worth"),
+        Param("equivalent_sample_size", 10.0, (_ROWS,), "trees: rows that the bdeu prior is worth"),
         Param("splits", "binary", (Choice(("binary", "complete", "both")),), "trees: one state or the rest, or all"),
         Param("min_leaf", 1, (Integer(1),), "trees: fewest rows of a leaf"),
         Param("max_leaves", None, (Nothing(), Integer(1)), "trees: most leaves; None for no limit"),

@@ -13,7 +13,8 @@ E(k) is the score of node k as a leaf. `shrinkage` lends each node so many rows 
 
 The gain of a split says under which penalty it would not have entered, so the trees for every greater penalty are
 prunings too. `choose` settles kappa, shrinkage and that penalty by the likelihood of held-out rows, all three for all
-trees alike.
+trees alike. The penalty lies just above the strongest split that held-out rows reject: how far the next one is says
+nothing about noise, and in a table with one sure pair of variables it is hundreds of nats away.
 
 Papers   Buntine, Learning classification trees (1992); Willems, Shtarkov, Tjalkens (1995)
 """
@@ -35,6 +36,8 @@ from quiltwork.search.grow import weakest_gains
 KAPPAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
 SHRINKAGES = (0.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # 0 for none: a row in each state instead
 ALONE = (math.inf, 0.0)  # all odds on splitting: no node but the leaf is believed
+LEAST_KAPPA = 1e-6  # a split that training rows make a million times likelier is no held-out row's to take back
+MARGIN = 0.5  # nats, at most, from the strongest split that goes to the cut
 TREES_AT_A_TIME = 32
 
 
@@ -167,18 +170,18 @@ def _best_cut(
     weakest = np.concatenate([gains for gains, _ in parts])
     order = np.argsort(-weakest, kind="stable")
     apart = np.append(np.diff(weakest[order], prepend=np.inf) < 0, True)  # equal gains stay or go together
+    allowed = apart & np.append(weakest[order] <= -math.log(LEAST_KAPPA), True)
     best, cut, setting = -np.inf, 0, 0
     for g in range(len(grid)):
         change = np.concatenate([deltas[:, g] for _, deltas in parts])[order]
-        path = np.where(apart, np.append(0.0, np.cumsum(change)) + roots[:, g].sum(), -np.inf)
+        path = np.where(allowed, np.append(0.0, np.cumsum(change)) + roots[:, g].sum(), -np.inf)
         if path.max() > best:
             best, cut, setting = float(path.max()), int(np.argmax(path)), g
     if cut == len(order):
         return 0.0, setting
-    # The weakest split that stays, and the strongest that goes, bound the penalty; halfway is as good as any.
-    below = weakest[order[cut]]
-    above = weakest[order[cut - 1]] if cut else below + 1.0
-    return float(0.5 * (below + above)), setting
+    goes = float(weakest[order[cut]])  # the strongest that does
+    stays = float(weakest[order[cut - 1]]) if cut else math.inf
+    return min(0.5 * (goes + stays), goes + MARGIN, -math.log(LEAST_KAPPA)), setting
 
 
 def _evidence(
