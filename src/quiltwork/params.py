@@ -64,8 +64,9 @@ class Real:
     above_low: bool = False  # the lower end itself is excluded
 
     def holds(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, AnyReal) or not abs(value) < math.inf:
-            return False  # nothing is learned from infinity, nor from what is no number
+        is_number = isinstance(value, AnyReal) and not isinstance(value, bool)
+        if not is_number or not abs(value) < math.inf:  # nor is anything learned from a NaN
+            return False
         if self.low is not None and (value < self.low or (self.above_low and value == self.low)):
             return False
         return self.high is None or value <= self.high

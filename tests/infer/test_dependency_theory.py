@@ -228,3 +228,22 @@ def test_tables_that_would_be_too_large_are_refused_with_their_size():
         qw.dn_from_bn(qw.textbook("asia"), max_entries=10)
     with pytest.raises(InputError, match="needs a Bayesian network. Got DependencyNet"):
         qw.dn_from_bn(qw.dn_from_bn(qw.textbook("asia")))
+
+
+def test_the_field_of_a_network_takes_an_estimator_too():
+    est = qw.BayesianNetwork(cpd="tree").fit(qw.sample(qw.textbook("asia"), 500, seed=0))
+    assert qw.hrf_from_bn(est).arcs == qw.hrf_from_bn(est.model_).arcs
+    with pytest.raises(InputError, match="hrf_from_bn needs a Bayesian network. Got BayesianNetwork instead"):
+        qw.hrf_from_bn(qw.BayesianNetwork())
+
+
+def test_the_way_out_is_one_that_is_open():
+    """A tree over 40 variables is no table, so a hybrid field is no way out."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(4000, 40))
+    X = np.column_stack([X, X.sum(axis=1) > 20])
+    wide = qw.BayesianNetwork(cpd="tree", kappa=1.0, search="fixed", start=[(f"x{k}", "x40") for k in range(40)]).fit(X)
+    with pytest.raises(ResourceLimitError, match="too wide to be tables: learn the network with max_parents"):
+        qw.dn_from_bn(wide)
+    with pytest.raises(ResourceLimitError, match="max_parents"):
+        qw.hrf_from_bn(wide)

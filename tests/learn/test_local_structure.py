@@ -259,13 +259,28 @@ def test_the_prior_network_score(cpd, zeros):
     assert all((own.probs > 0).all() for own in est.model_.cpds)
 
 
-def test_prior_networks_that_do_not_fit_are_refused():
+@pytest.mark.parametrize("cpd", ["table", "tree"])
+def test_prior_networks_that_do_not_fit_are_refused(cpd):
+    """Whatever is wrong with it, the message begins with the parameter's name."""
     data = qw.sample(qw.textbook("asia"), 100, seed=0)
-    with pytest.raises(ParameterError, match="set 'prior_network'"):
-        qw.BayesianNetwork(cpd="tree", score="prior-network").fit(data)
     other = net([3] * 8, [[]] * 8, [np.full((1, 3), 1 / 3)] * 8)
-    with pytest.raises(qw.errors.UnknownVariableError):
-        qw.BayesianNetwork(cpd="tree", score="prior-network", prior_network=other).fit(data)
+    asia = qw.textbook("asia")
+    renamed = tuple(Variable(v.name, ("nein", "ja")) for v in asia.variables)
+    wrong = [
+        (None, "set 'prior_network' to a Bayesian network"),
+        ("asia.bif", "'prior_network' must be a Bayesian network.* Got str instead"),
+        (qw.MarkovTree().fit(data), "'prior_network' must be a Bayesian network.* Got DiscreteTree instead"),
+        (qw.dn_from_bn(asia), "'prior_network' must be a Bayesian network.* Got DependencyNet instead"),
+        (qw.BayesianNetwork(), "'prior_network' must be a Bayesian network.* Got BayesianNetwork instead"),
+        (other, "'prior_network' must have all variables of the table; it lacks 'asia', 'tub', 'smoke' and 5 more"),
+        (BayesianNet(Encoder(renamed), asia.cpds), "In 'prior_network' the variable 'asia' must have the 2 states"),
+    ]
+    for given_network, told in wrong:
+        with pytest.raises(ParameterError, match=told):
+            qw.BayesianNetwork(cpd=cpd, score="prior-network", prior_network=given_network).fit(data)
+    learned = qw.BayesianNetwork(search="climb").fit(data)
+    est = qw.BayesianNetwork(cpd=cpd, score="prior-network", prior_network=learned).fit(data)
+    assert np.isfinite(est.score_)
 
 
 # Strengths and history

@@ -59,9 +59,16 @@ def _check_sizes(network: BayesianNet, blankets: list[list[int]], max_entries: i
         raise ResourceLimitError(
             f"The tables of this dependency network would have {_told(sum(sizes))} entries, that of "
             f"{network.variables[largest].name!r} and its blanket of {len(blankets[largest])} variables alone "
-            f"{_told(sizes[largest])}; the limit is {max_entries:,}. hrf_from_bn(network) has the same conditionals "
-            "and keeps the tables of the network."
+            f"{_told(sizes[largest])}; the limit is {max_entries:,}. {_way_out(network)}"
         )
+
+
+def _way_out(network: BayesianNet) -> str:
+    families = ((v, *cpd.parents) for v, cpd in enumerate(network.cpds))
+    n_entries = sum(prod(network.variables[u].n_states for u in family) for family in families)
+    if network.is_tabular or n_entries <= MAX_ENTRIES:
+        return "hrf_from_bn(network) has the same conditionals and keeps the tables of the network."
+    return "Its trees alone are too wide to be tables: learn the network with max_parents."
 
 
 def _told(n: int) -> str:

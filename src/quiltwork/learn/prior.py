@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from quiltwork.cpds.table import TableCPD
-from quiltwork.data.dataset import Variable, position
-from quiltwork.errors import ParameterError
+from quiltwork.data.dataset import State, Variable, position
+from quiltwork.errors import ParameterError, UnknownStateError
 from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.query import query
 from quiltwork.models.bayesian import BayesianNet
@@ -25,9 +25,7 @@ FamilyPrior = Callable[[int, tuple[int, ...]], np.ndarray]
 
 def prior_families(network: Any, variables: Sequence[Variable], equivalent_sample_size: float) -> FamilyPrior:
     """The prior counts of any family over `variables`, from a network with the same variables and states."""
-    if network is None:
-        raise ParameterError("score='prior-network' needs the network: set 'prior_network' to a Bayesian network.")
-    network = getattr(network, "model_", network)
+    network = _checked(network, variables)
     order = [_order_of_states(variable, network) for variable in variables]
 
     def prior(child: int, parents: tuple[int, ...]) -> np.ndarray:
@@ -48,15 +46,43 @@ def read_prior(path: str) -> Any:
     return load(path) if path.lower().endswith(".qw") else read_network(path)
 
 
-def _order_of_states(variable: Variable, network: Any) -> list[int]:
+def _checked(network: Any, variables: Sequence[Variable]) -> BayesianNet:
+    """The Bayesian network that was given, or the one that an estimator learned; it must know all variables."""
+    if network is None:
+        raise ParameterError("score='prior-network' needs the network: set 'prior_network' to a Bayesian network.")
+    network = getattr(network, "model_", network)
+    if not isinstance(network, BayesianNet):
+        raise ParameterError(
+            "'prior_network' must be a Bayesian network: one that was learned with BayesianNetwork, or read with "
+            f"quiltwork.read_network or quiltwork.load. Got {type(network).__name__} instead."
+        )
+    known = {variable.name for variable in network.variables}
+    lacking = [variable.name for variable in variables if variable.name not in known]
+    if lacking:
+        raise ParameterError(
+            f"'prior_network' must have all variables of the table; it lacks {', '.join(map(repr, lacking[:3]))}"
+            f"{f' and {len(lacking) - 3} more' if len(lacking) > 3 else ''}."
+        )
+    return network
+
+
+def _order_of_states(variable: Variable, network: BayesianNet) -> list[int]:
     """For each state of the data's variable its place in the network's."""
     own = network.variables[position(variable.name, network.variables)]
-    if own.n_states != variable.n_states:
+    try:
+        order = [own.index(state) for state in variable.states]
+    except UnknownStateError:
+        order = []
+    if sorted(order) != list(range(own.n_states)):
         raise ParameterError(
-            f"In 'prior_network' the variable {variable.name!r} must have the {variable.n_states} states of the data; "
-            f"it has {own.n_states}."
+            f"In 'prior_network' the variable {variable.name!r} must have the {variable.n_states} states of the table, "
+            f"{_some(variable.states)}; it has {_some(own.states)}."
         )
-    return [own.index(state) for state in variable.states]
+    return order
+
+
+def _some(states: Sequence[State]) -> str:
+    return ", ".join(map(repr, states[:8])) + (", ..." if len(states) > 8 else "")
 
 
 def prior_boxes(
@@ -67,9 +93,7 @@ def prior_boxes(
     A box allows each of some variables a set of states. In the network that is evidence on one more child of the
     variable, which says "allowed"; so exact inference answers for all entries at once, a state of the target at a time.
     """
-    if network is None:
-        raise ParameterError("score='prior-network' needs the network: set 'prior_network' to a Bayesian network.")
-    network = getattr(network, "model_", network)
+    network = _checked(network, variables)
     order = [_order_of_states(variable, network) for variable in variables]
     n_entries = sum(variable.n_states - 1 for variable in variables)
 

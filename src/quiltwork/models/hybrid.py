@@ -15,6 +15,7 @@ import numpy as np
 from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import Variable, position
 from quiltwork.data.encode import Encoder
+from quiltwork.errors import InputError
 from quiltwork.models.bayesian import BayesianNet
 
 
@@ -149,17 +150,22 @@ class AveragedField:
         return f"AveragedField({len(self.fields)} fields, {len(self.variables)} variables)"
 
 
-def hrf_from_bn(network: BayesianNet) -> HybridField:
+def hrf_from_bn(network: Any) -> HybridField:
     """The hybrid field with the conditionals of a Bayesian network: the local network of v is v with its blanket.
 
     Theorem 1 of the paper shows that a field can stand for any network by a product of P(X_i | parents), reading each
     blanket as the parents alone. This one keeps the true blankets, so that every P(X_i | all others), and with it the
     pseudo-likelihood and the Gibbs sampler, are those of the network.
 
+    network  a Bayesian network, or an estimator that learned one
+
     >>> from quiltwork.models.textbook import textbook
     >>> hrf_from_bn(textbook("sprinkler")).relatives("rain")
     ['cloudy', 'sprinkler', 'wet']
     """
+    network = getattr(network, "model_", network)
+    if not isinstance(network, BayesianNet):
+        raise InputError(f"hrf_from_bn needs a Bayesian network. Got {type(network).__name__} instead.")
     network = network.tabular()
     structure = network.structure
     children = structure.children()
