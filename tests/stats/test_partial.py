@@ -1,5 +1,6 @@
 """Partial variances: against one regression from the rows for every family, and under rank loss."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -114,3 +115,31 @@ def test_no_share_is_ever_negative_with_fewer_rows_than_columns(seed, n_rows):
             parents = np.array([v for v in range(6) if v != child][:k], np.int64)
             left, _, after, own, shares = asked(matrix, child, parents)
             assert left >= 0 and (after >= 0).all() and (own >= 0).all() and (shares >= 0).all()
+
+
+def exact_share(matrix, child, parents):
+    """1 / (C^-1)_vv over the child and its parents, with 60 digits."""
+    mpmath.mp.dps = 60
+    own = [child, *(int(p) for p in parents)]
+    return 1 / mpmath.inverse(mpmath.matrix(matrix[np.ix_(own, own)].tolist()))[0, 0]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), families(), st.sampled_from([1.0, 1e-2, 1e-3, 1e-4]))
+def test_no_share_is_further_off_than_it_says(seed, family, noise):
+    """Against the exact shares of the same correlations; columns may be close to each other."""
+    child, parents = family
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 3)) @ rng.normal(size=(3, 6)) + noise * rng.normal(size=(80, 6))
+    matrix = correlations(X)
+    shares = np.ones(6)
+    follow_parents(matrix, parents, 0, shares)
+    after, own, after_off, own_off = np.empty((4, 6))
+    left, left_off, *_ = changed_shares(matrix, child, parents, shares, after, own, after_off, own_off)
+    assert abs(left - exact_share(matrix, child, parents)) <= left_off
+    for u in set(range(6)) - {child}:
+        rest = [p for p in parents if p != u]
+        asked_of = rest if u in parents else [*parents, u]
+        if own[u] > RANK:
+            assert abs(after[u] - exact_share(matrix, child, asked_of)) <= after_off[u]
+            assert abs(own[u] - exact_share(matrix, u, rest)) <= own_off[u]

@@ -38,15 +38,16 @@ FEWEST_PERTURBED = 2  # arcs
 NO_TABU = np.empty(0, np.uint64)
 
 # Places in Job.plan
-KIND, WANTED, DONE, NEXT, END, BUSY, N_TOUCHED, N_NOTES, MOST, MOVED = range(10)
+KIND, WANTED, DONE, NEXT, END, BUSY, N_TOUCHED, N_NOTES, MOST, MOVED, NOTED = range(11)
 
 
 class Job(NamedTuple):
     """What a search is to do, and where it stands. (Kernels know the fields by place.)
 
-    plan     (10,) its kind; restarts wanted and done; the next of its arcs and their end; whether it is trying (1) or
-             climbing (2); how many children it has touched, scores it has noted; most arcs to perturb; whether it has
-             moved since the last note
+    plan     (11,) its kind; restarts wanted and done; the next of its arcs and their end; whether it is trying (1) or
+             climbing (2); how many children it has touched, scores it has noted; most arcs to perturb; whether its last
+             step was a move upwards, and whether that is to be noted
+    before   (1,) what the families that the last move touched scored before it
     touched  (n,) the children whose rows must be scored
     arcs     (m, 2) parent and child, to be tried or perturbed
     dice     (restarts, 1 + 3 x most) even numbers from 0 to 1, for each restart its own
@@ -54,6 +55,7 @@ class Job(NamedTuple):
     """
 
     plan: np.ndarray
+    before: np.ndarray
     touched: np.ndarray
     arcs: np.ndarray
     dice: np.ndarray
@@ -64,12 +66,12 @@ class Job(NamedTuple):
         """A job that begins from this graph; each row of `dice` is one restart."""
         n = len(state.n_parents)
         dice = np.empty((0, 0)) if dice is None else dice
-        plan = np.array([kind, len(dice), 0, 0, 0, 0, 0, 0, most, 0])
+        plan = np.array([kind, len(dice), 0, 0, 0, 0, 0, 0, most, 0, 0])
         plan[END] = int(state.n_parents.sum()) if kind == LEVEL else 0
         arcs = np.empty((max(plan[END], most), 2), np.int64)
         if kind == LEVEL:
             _list_arcs(state, arcs)
-        return cls(plan, np.empty(n, np.int64), arcs, dice, np.empty(64))
+        return cls(plan, np.zeros(1), np.empty(n, np.int64), arcs, dice, np.empty(64))
 
     @property
     def n_done(self) -> int:
@@ -103,9 +105,17 @@ def advance(state, job):
 
 @njit(cache=True, nogil=True)
 def _step_up(state, job, noted):
-    """Make the best move, if it improves the score; the score that the last one led to is noted."""
+    """Make the best move, if it improves the score; the score that the last one led to is noted.
+
+    A climb ends where a move that was to improve the score did not, once its rows were scored: so near to collinear
+    columns, where gains are rounding, it cannot go round in circles.
+    """
     if job.plan[MOVED]:
-        _note(state, job)
+        job.plan[MOVED] = 0
+        if job.plan[NOTED]:
+            _note(state, job)
+        if _touched_score(state, job) <= job.before[0]:
+            return FINISHED
     kind, parent, child, delta = best_move(state, NO_TABU)
     if kind < 0 or delta <= TOLERANCE:
         return FINISHED
@@ -113,9 +123,18 @@ def _step_up(state, job, noted):
         state.fresh[child] = True  # looked at, and to be looked at again
         return NEEDS_ROOM
     job.plan[N_TOUCHED] = 0
+    job.before[0] = state.local[child] + (state.local[parent] if kind == FLIP else 0.0)
     _make(state, job, kind, parent, child)
-    job.plan[MOVED] = noted
+    job.plan[MOVED], job.plan[NOTED] = 1, noted
     return job.plan[N_TOUCHED]
+
+
+@njit(cache=True, nogil=True)
+def _touched_score(state, job):
+    total = 0.0
+    for i in range(job.plan[N_TOUCHED]):
+        total += state.local[job.touched[i]]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -276,4 +295,3 @@ def _touch(job, v):
 def _note(state, job):
     job.notes[job.plan[N_NOTES]] = state.local.sum()
     job.plan[N_NOTES] += 1
-    job.plan[MOVED] = 0
