@@ -119,38 +119,51 @@ def tabu(
     seed: int,
     progress: Progress = silent,
 ) -> list[tuple[int, ...]]:
-    """Tabu walks and random restarts from a graph that was climbed; returns the parents in the best graph seen."""
-    best_score, best = graph.total, graph.all_parents()
+    """Tabu walks and random restarts from a graph that was climbed; returns the parents in the best graph seen.
+
+    The walks between two restarts share one tabu list: one that fell back into the maximum it left would otherwise be
+    followed by the same walk again.
+    """
+    best = _Best(graph)
     rounds = n_restarts + 1
     for round_ in range(rounds):
         if round_ > 0:
             if not _random_moves(graph, history, restart_steps, stream(seed, round_)):
                 break
             climb(graph, history, "climb")
+            best.look_at(graph)
+        visited: deque[np.uint64] = deque([graph.hash], maxlen=tabu_length)
         for walk in range(walks):
-            _walk(graph, history, walk_steps, tabu_length)
+            _walk(graph, history, walk_steps, visited)
+            best.look_at(graph)
             climb(graph, history, "climb")
-            if graph.total > best_score + TOLERANCE:
-                best_score, best = graph.total, graph.all_parents()
+            best.look_at(graph)
             progress("walking", round_ * walks + walk + 1, rounds * walks)
-        if graph.total > best_score + TOLERANCE:
-            best_score, best = graph.total, graph.all_parents()
-    return best
+    return best.parents
 
 
-def _walk(graph: Graph, history: History, steps: int, tabu_length: int) -> None:
+class _Best:
+    """The best graph seen."""
+
+    def __init__(self, graph: Graph):
+        self.score, self.parents = graph.total, graph.all_parents()
+
+    def look_at(self, graph: Graph) -> None:
+        if graph.total > self.score + TOLERANCE:
+            self.score, self.parents = graph.total, graph.all_parents()
+
+
+def _walk(graph: Graph, history: History, steps: int, visited: deque[np.uint64]) -> None:
     """Take the best move to a graph not visited lately, whatever it costs, until the start is beaten."""
-    start = score = graph.total
-    visited: deque[np.uint64] = deque([graph.hash], maxlen=tabu_length)
+    start = graph.total
     for _ in range(steps):
         move = graph.best_move(np.array(visited, np.uint64))
         if move is None or move.delta == -np.inf:
             return
         graph.rescore(graph.change(move))
         visited.append(graph.hash)
-        score += move.delta
-        history.note(score, "walk")
-        if score > start + TOLERANCE:
+        history.note(graph.total, "walk")
+        if graph.total > start + TOLERANCE:
             return
 
 
