@@ -135,7 +135,7 @@ def history() -> None:
     for ax, (label, parameters) in zip(axes, HISTORIES.items(), strict=True):
         learner = qw.GaussianNetwork(search="tabu", **parameters).fit(wine("red"))
         scores, phases = np.array(learner.score_history_.scores), np.array(learner.score_history_.phases)
-        first = int(np.argmax(phases != "climb"))
+        first = int(np.argmax(~np.isin(phases, ["start", "climb"])))
         ax.plot(np.arange(first, len(scores)), scores[first:], color="lightgrey", linewidth=0.8)
         for phase, colour in colours.items():
             steps = np.flatnonzero(phases == phase)

@@ -67,6 +67,10 @@ def test_evaluate_and_compare(cli, wine):
     found = as_json(cli("compare", "wine.csv", "--models", models, "--folds", "3", "--json"))["models"]
     few, none, bins = (one["metrics"]["ll"]["mean"] for one in found)
     assert few > none and np.isfinite(bins)
+    code, out, err = cli("compare", "wine.csv", "--models", models, "--folds", "3")
+    starred = [line for line in out.splitlines() if "*" in line]
+    assert (code, err) == (0, "") and "densities of numbers; do not compare" in out
+    assert sum("gbn" in line for line in starred) >= 1 and sum(line.startswith("bn") for line in starred) == 1
 
 
 def test_sample_is_a_table_that_can_be_learned_from(cli, wine, tmp_path):

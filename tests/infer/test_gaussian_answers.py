@@ -12,7 +12,14 @@ from naive import gaussian as naive
 from quiltwork.cpds.linear_gaussian import LinearGaussianCPD
 from quiltwork.data.dataset import Variable
 from quiltwork.data.numbers import NumberEncoder, Numbers
-from quiltwork.errors import DataError, InputError, IntractableError, ResourceLimitError, UnknownVariableError
+from quiltwork.errors import (
+    DataError,
+    DataWarning,
+    InputError,
+    IntractableError,
+    ResourceLimitError,
+    UnknownVariableError,
+)
 
 
 def random_net(seed, n_vars=6, shuffle=True):
@@ -228,3 +235,26 @@ def test_probabilities_of_states_cannot_be_asked():
     net, mean, covariance = random_net(9)
     with pytest.raises(IntractableError, match="predict_proba cannot be answered by a GaussianNet"):
         qw.predict_proba(net, rows_of(0, mean, covariance), "v1")
+
+
+def test_evidence_that_contradicts_the_model_is_answered_with_a_warning():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=200)
+    X = {"a": a, "b": a + 1e-4 * rng.normal(size=200), "c": 2 * a + rng.normal(size=200)}
+    model = qw.learn("gbn", X)
+    with pytest.warns(DataWarning, match="evidence for '[ab]' is .* standard deviations from what the model expects"):
+        qw.query(model, ["c"], {"a": 1.0, "b": 5.0})
+
+
+@pytest.mark.parametrize("evidence", ["pH=3", [("a", 1)], 5])
+def test_evidence_of_the_wrong_shape(evidence):
+    net, *_ = random_net(1)
+    with pytest.raises(InputError, match="Evidence must be a dictionary"):
+        qw.query(net, ["v0"], evidence)
+
+
+@pytest.mark.parametrize("level", ["x", None, 0.0, 1.0, 95])
+def test_levels_of_intervals(level):
+    net, *_ = random_net(1)
+    with pytest.raises(InputError, match="level of an interval must lie between 0 and 1"):
+        qw.query(net, ["v0"]).interval(level)

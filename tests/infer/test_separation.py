@@ -38,6 +38,12 @@ def names(columns):
 # Separation
 
 
+def test_one_name_a_number_or_several():
+    asia = qw.textbook("asia")
+    first = [v.name for v in asia.variables].index("asia")
+    assert qw.separated(asia, first, "smoke") and qw.separated(asia, ["asia"], ("smoke",), [])
+
+
 @settings(max_examples=150)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.sampled_from((0.2, 0.4, 0.7)))
 def test_d_separation_is_separation_in_the_moral_graph(seed, n, density):
@@ -221,6 +227,7 @@ def test_the_tolerance_is_of_a_correlation():
     tree, _ = random_gaussian_tree(0, 3)
     strongest = np.abs(tree.correlation).max()
     assert not qw.is_perfect(tree, tol=strongest)
+    assert qw.is_perfect(tree.directed()) and not qw.is_perfect(tree.directed(), tol=strongest)
     assert qw.is_perfect(tree, tol=np.abs(tree.correlation[1:]).min() - 1e-12)
 
 
@@ -355,3 +362,22 @@ def test_decomposable_transitivity_of_separation():
                     met += 1
                     assert qw.separated(network, a_name, c_name, b_set) or qw.separated(network, c_name, e_name, d_set)
     assert met > 200
+
+
+@pytest.mark.parametrize("tol", ["x", -1, 1.0, None, float("nan")])
+def test_what_is_no_correlation_is_refused(tol):
+    with pytest.raises(InputError, match="'tol' must be a correlation from 0 up to 1"):
+        qw.is_perfect(qw.MarkovTree().fit([[0, 1], [1, 1], [0, 0]]), tol=tol)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6))
+def test_a_gaussian_network_without_two_parents_is_a_tree(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 4))
+    X[:, 1] += X[:, 0]
+    tree = qw.MarkovTree().fit(X).model_
+    again = tree_from_bn(tree.directed())
+    for one, other in ((tree.mean, again.mean), (tree.deviation, again.deviation)):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_allclose(tree.correlation[tree.parent >= 0], again.correlation[again.parent >= 0], rtol=1e-12)

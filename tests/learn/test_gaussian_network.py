@@ -134,10 +134,57 @@ def test_strengths_are_what_the_score_loses():
 def test_the_history_tells_the_phases():
     X = table(7, 300, 8)
     history = qw.GaussianNetwork(search="tabu", restarts=2, walks=2, restart_steps=4).fit(X).score_history_
-    assert len(history.scores) == len(history.phases) and set(history.phases) == {"climb", "walk", "random"}
-    first = list(itertools.takewhile(lambda phase: phase == "climb", history.phases))
+    assert len(history.scores) == len(history.phases) and set(history.phases[1:]) == {"climb", "walk", "random"}
+    assert history.phases[0] == "start"
+    first = list(itertools.takewhile(lambda phase: phase in ("start", "climb"), history.phases))
     climbed = history.scores[: len(first)]
     assert climbed == sorted(climbed) and history.phases.count("random") == 8
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_no_score_on_the_way_is_better_than_the_last_and_each_is_that_of_a_graph(search):
+    """Also between columns so close that a gain is known to a part of itself only."""
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(500, 4))
+    X = np.column_stack([Z, Z @ rng.normal(size=(4, 4)) + 1e-4 * rng.normal(size=(500, 4))])
+    est = qw.GaussianNetwork(penalty=4.0, search=search, restarts=10).fit(X)
+    assert est.score_ >= max(est.score_history_.scores) - 1e-6
+    alone = qw.GaussianNetwork().fit(rng.normal(size=(100, 2)))
+    assert alone.score_history_.phases == ["start"] and alone.score_history_.scores == [pytest.approx(alone.score_)]
+
+
+def gains(X, parents, penalty):
+    """What every legal move gains, by regressions from the rows."""
+    n, local = X.shape[1], [naive.node_score(X, v, own, penalty) for v, own in enumerate(parents)]
+    for u, v in itertools.permutations(range(n), 2):
+        changed = [list(own) for own in parents]
+        kinds = ["drop", "flip"] if u in parents[v] else ["add"]
+        for kind in kinds:
+            changed[v] = sorted({*parents[v]} ^ {u})
+            changed[u] = sorted([*parents[u], v]) if kind == "flip" else list(parents[u])
+            if naive.acyclic(changed):
+                yield sum(naive.node_score(X, w, changed[w], penalty) - local[w] for w in {u, v})
+
+
+@pytest.mark.parametrize("noise", [1.0, 1e-2, 1e-3, 1e-4, 3e-5])
+def test_after_a_climb_no_move_is_left_that_helps(noise):
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(600, 3))
+    X = np.column_stack([Z, Z @ rng.normal(size=(3, 4)) + noise * rng.normal(size=(600, 4))])
+    model = qw.learn("gbn", X, penalty=4.0, search="climb")
+    assert max(gains(X, [list(cpd.parents) for cpd in model.cpds], 4.0)) < 0.05
+
+
+def test_walks_from_one_graph_differ():
+    X = table(7, 300, 8)
+    est = qw.GaussianNetwork(search="tabu", walks=6, restarts=0, walk_steps=6).fit(X)
+    history = est.score_history_
+    walks = [
+        tuple(round(score, 6) for _, score in steps)
+        for phase, steps in itertools.groupby(zip(history.phases, history.scores), lambda pair: pair[0])
+        if phase == "walk"
+    ]
+    assert len(walks) >= 2 and len(set(walks)) == len(walks)
 
 
 # Promises
@@ -298,6 +345,48 @@ def test_fewer_rows_than_columns(penalty, n_rows):
         assert max(len(cpd.parents) for cpd in est.model_.cpds) <= max(0, n_rows - 3)
 
 
+def test_parents_are_a_tenth_of_the_rows_unless_told_otherwise():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 30))
+    with pytest.warns(DataWarning, match=r"hardly more rows \(40\) than columns \(30\)"):
+        few = qw.learn("gbn", X, penalty=0.0, restarts=0)
+    with pytest.warns(DataWarning):
+        many = qw.learn("gbn", X, penalty=0.0, restarts=0, max_parents=12)
+    most = [max(len(cpd.parents) for cpd in model.cpds) for model in (few, many)]
+    assert most == [4, 12]
+
+
+def test_rows_of_weight_0_count_for_nothing():
+    X = table(5, 120, 5)
+    weights = np.append(np.ones(60), np.zeros(60))
+    one, other = qw.learn("gbn", X[:60]), qw.GaussianNetwork().fit(X, sample_weight=weights).model_
+    assert one.arcs == other.arcs and other.provenance["rows"] == 60
+
+
+def test_columns_that_look_like_states_are_named():
+    X = frame(3)
+    n = len(next(iter(X.values())))
+    X["shop"], X["open"] = np.arange(n) % 3, np.arange(n) % 2 == 0
+    with pytest.warns(DataWarning, match=r"at most 3 distinct values.*'shop', 'open'.*discretise=5"):
+        model = qw.learn("gbn", X, **FAST)
+    assert {"shop", "open"} <= {v.name for v in model.variables}
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"tiers": ["a", "b"]}, "'tiers' must be a list of lists of variables. Got 'a' in it"),
+        ({"tiers": 5}, "'tiers' must be a list of lists"),
+        ({"required": 5}, "'required' must be a list of \\(parent, child\\) pairs. Got 5"),
+        ({"required": [5]}, "Got 5 in it"),
+    ],
+)
+def test_knowledge_of_the_wrong_shape(wrong, message):
+    X = {"a": np.random.default_rng(0).normal(size=60), "b": np.random.default_rng(1).normal(size=60)}
+    with pytest.raises(ParameterError, match=message):
+        qw.learn("gbn", X, **wrong)
+
+
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("value", [0.0, 5.0, 1e8])
 def test_a_constant_column_gets_no_arcs(search, value):
@@ -418,6 +507,6 @@ def test_grades_are_numbers():
 def test_sparse_tables_and_one_column():
     from scipy.sparse import csr_array
 
-    X = np.random.default_rng(0).poisson(0.3, (200, 4)).astype(float)
+    X = np.random.default_rng(0).poisson(0.6, (400, 4)).astype(float)
     assert qw.learn("gbn", csr_array(X), search="climb").arcs == qw.learn("gbn", X, search="climb").arcs
     assert qw.learn("gbn", {"a": [1.0, 2.0, 4.0]}).arcs == []

@@ -216,7 +216,8 @@ def test_whole_numbers_text_and_bins_are_states():
     whole = {"a": [0.0, 1.0, 2.0] * 5, "b": [3, 4, 9] * 5}
     assert isinstance(qw.learn("tree", whole), DiscreteTree)
     assert isinstance(qw.learn("tree", whole, family="gaussian", missing="drop"), GaussianTree)
-    assert isinstance(qw.learn("tree", {"a": [0.5, 1.5] * 5, "b": ["x", "y"] * 5}), DiscreteTree)
+    with pytest.warns(DataWarning, match="'b' holds text or bools, so every column, 'a' too, is taken as states"):
+        assert isinstance(qw.learn("tree", {"a": [0.5, 1.5] * 5, "b": ["x", "y"] * 5}), DiscreteTree)
     assert isinstance(qw.learn("tree", {"a": [0.5, 1.5] * 5}, family="discrete"), DiscreteTree)
     assert isinstance(qw.learn("tree", measurements(), discretise=3), DiscreteTree)
     with pytest.raises(ParameterError, match="give discretise or family"):

@@ -49,6 +49,7 @@ def compare(
 class Result:
     """What one learner reached on each fold: metrics (NaN for one that its models cannot tell), and seconds.
 
+    Likelihoods of numbers are densities, which depend on units and cannot be compared with probabilities of states.
     Times are told as medians, because the first fold may have to compile kernels or load them.
     """
 
@@ -56,6 +57,7 @@ class Result:
     metrics: dict[str, list[float]]
     learning: list[float] = field(default_factory=list)
     scoring: list[float] = field(default_factory=list)
+    of_numbers: bool = False
 
     def mean(self, metric: str) -> float:
         return fmean(self.metrics[metric])
@@ -91,6 +93,7 @@ def cross_validate(
             began = time.perf_counter()
             learner = learner_class(**settings).fit(train)
             result.learning.append(time.perf_counter() - began)
+            result.of_numbers = learner.model_.variables[0].n_states == 0
             values, seconds = judge(learner.model_)
             result.scoring.append(seconds)
             for metric, value in values.items():
@@ -100,7 +103,7 @@ def cross_validate(
 
 
 def draw_comparison(results: list[Result], title: str | None = None) -> None:
-    """One line per learner, the best mean of each metric marked with a star."""
+    """One line per learner, the best mean of each metric marked with a star, among numbers and among states."""
     metrics = list(results[0].metrics)
     lines = [
         (
@@ -112,6 +115,9 @@ def draw_comparison(results: list[Result], title: str | None = None) -> None:
         for result in results
     ]
     show.table(["model", *metrics, "learning", "scoring"], lines, title)
+    if len({result.of_numbers for result in results}) == 2:
+        numbers = ", ".join(result.model for result in results if result.of_numbers)
+        show.say(f"The likelihoods of {numbers} are densities of numbers; do not compare them with those of states.")
 
 
 def _cell(result: Result, metric: str, results: list[Result]) -> str:
@@ -121,5 +127,6 @@ def _cell(result: Result, metric: str, results: list[Result]) -> str:
         return "-  "
     digits = 3 if metric in (*judging.LIKELIHOODS, "cf") else 4  # the others lie between 0 and 1
     spread = "" if math.isnan(deviation) else f" ± {show.number(deviation, digits)}"
-    best = max(one.mean(metric) for one in results if not math.isnan(one.mean(metric)))
+    alike = (one.mean(metric) for one in results if one.of_numbers == result.of_numbers)
+    best = max(value for value in alike if not math.isnan(value))
     return f"{show.number(mean, digits)}{spread}" + (" *" if mean == best else "  ")

@@ -176,7 +176,7 @@ def _kind(name: str, types: set[type]) -> str:
     if len(kinds) > 1:
         raise DataError(
             f"Column {name!r} mixes {' and '.join(sorted(kinds))} values; they must be of one kind: convert the column "
-            "(for instance with astype(str))."
+            "to text with astype(str), or to numbers with pandas.to_numeric(column, errors='coerce')."
         )
     return kinds.pop() if kinds else "number"  # nothing but missing values: any kind will do
 

@@ -4,7 +4,7 @@ Path     table → columns (raw values) → one float64 matrix, NaN where missin
 
 The same tables are read as for discrete learners (see `columns`), and here a cell must be a number of a size whose
 square can be held. A bool is 0 or 1. A column of few distinct numbers, such as a grade from 3 to 9, is a column of
-numbers; text is refused, for no order of its states could be guessed.
+numbers; text is refused, for no order of its states could be guessed. Rows of weight 0 are left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from quiltwork.data.encode import check_weights, match_columns
 from quiltwork.errors import DataError, MissingDependencyError, ParameterError, ResourceLimitError
 
 LARGEST, SMALLEST = 1e100, 1e-100  # beyond these a variance, or a small share of it, could not be held
+FEW, MANY_ROWS = 3, 50  # distinct values, and rows, from which a column of numbers looks like one of states
+_HEAD = 64  # rows that a first look takes
 _PIECE = 1 << 20  # cells looked at a time
 
 
@@ -148,7 +150,27 @@ def fit_numbers(X: Any, weights: Any = None, *, missing: str = "error") -> tuple
         columns = columns_of(X)
         variables = tuple(Variable(name, ()) for name in columns.names)
         numbers = Numbers(variables, _matrix(columns), check_weights(weights, columns.n_samples))
-    return NumberEncoder(numbers.variables, missing), _complete(numbers, missing)
+    complete = _complete(numbers, missing)
+    if complete.weights is not None and not complete.weights.all():
+        complete = complete.rows(complete.weights > 0)
+    return NumberEncoder(numbers.variables, missing), complete
+
+
+def few_valued(numbers: Numbers) -> list[str]:
+    """Names of columns that look like states: no more than `FEW` distinct values, each of them in many rows.
+
+    >>> few_valued(fit_numbers({"shop": [1, 2, 3] * 20, "price": list(range(60))})[1])
+    ['shop']
+    """
+    if numbers.n_samples < MANY_ROWS:
+        return []
+    head = np.sort(numbers.values[:_HEAD], axis=0)
+    out = []
+    for v in np.flatnonzero((np.diff(head, axis=0) > 0).sum(axis=0) < FEW).tolist():
+        distinct = np.unique(numbers.values[:, v])
+        if 1 < len(distinct) <= FEW:
+            out.append(numbers.variables[v].name)
+    return out
 
 
 def _complete(numbers: Numbers, missing: str) -> Numbers:

@@ -17,6 +17,7 @@ together.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite, log, pi
@@ -26,11 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quiltwork.data.dataset import position
-from quiltwork.errors import InputError, ResourceLimitError
+from quiltwork.errors import DataWarning, InputError, ResourceLimitError
 from quiltwork.infer.question import once_per_model
 from quiltwork.models.gaussian import GaussianNet
 from quiltwork.rng import stream
 
+CONTRADICTION = 1e4  # standard deviations
 _DEPENDENT = 1e-7  # of a unit row: evidence that other evidence leaves so little of says nothing new
 
 
@@ -79,9 +81,9 @@ class GaussianAnswer:
         """Standard deviations, (variables,)."""
         return np.sqrt(self.covariance.diagonal())
 
-    def interval(self, level: float = 0.95) -> np.ndarray:
+    def interval(self, level: Any = 0.95) -> np.ndarray:
         """Lower and upper ends, (variables, 2), between which each variable lies with this probability."""
-        if not 0.0 < level < 1.0:
+        if not isinstance(level, int | float) or not 0.0 < level < 1.0:
             raise InputError(f"The level of an interval must lie between 0 and 1. Got {level!r} instead.")
         reach = NormalDist().inv_cdf((1.0 + level) / 2) * self.deviation
         return np.column_stack([self.mean - reach, self.mean + reach])
@@ -123,15 +125,31 @@ def gaussian_query(
             told = ", ".join(repr(model.variables[v].name) for v in given)
             raise InputError(f"Some of the evidence ({told}) follows from the rest of it; give a part of it only.")
         away = (np.array(list(known.values())) - net.mean[given]) / size
-        mean = mean + ours @ along @ np.linalg.solve(corner.T, away)
+        surprise = np.linalg.solve(corner.T, away)  # in deviations, each given those before it
+        _warn_of_surprise(model, given, np.abs(surprise))
+        mean = mean + ours @ along @ surprise
         ours = ours - (ours @ along) @ along.T
     names = tuple(model.variables[v].name for v in asked)
     return GaussianAnswer(names, mean, ours @ ours.T)
 
 
+def _warn_of_surprise(model: GaussianNet, given: list[int], deviations: np.ndarray) -> None:
+    """Evidence so far out that it contradicts the network, as far as numbers can."""
+    v = int(deviations.argmax())
+    if deviations[v] > CONTRADICTION:
+        warnings.warn(
+            f"The evidence for {model.variables[given[v]].name!r} is {deviations[v]:.3g} standard deviations from what "
+            "the model expects given the rest: the answer is exact, but the model has not seen anything like it.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
 def evidence_numbers(model: Any, evidence: Mapping[str, object] | None) -> dict[int, float]:
     """What is known, by column; text is read as a number."""
     known: dict[int, float] = {}
+    if not isinstance(evidence, Mapping | None):
+        raise InputError(f"Evidence must be a dictionary from names to values. Got {evidence!r} instead.")
     for name, value in (evidence or {}).items():
         try:
             number = float(value)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ without undirected cycles): there all edges may pass it, and yet something is in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,12 +61,15 @@ def separated(model: Any, A: Names, B: Names, C: Names = ()) -> bool:
     return neighbours_door(model, a, b, c)
 
 
-def is_perfect(tree: Any, tol: float = 1e-9) -> bool:
+def is_perfect(tree: Any, tol: Any = 1e-9) -> bool:
     """Whether a Markov tree says all there is to say about independence: separated if and only if independent.
 
     By the edge test: the two ends of every edge must depend on each other, that is, have a correlation beyond `tol`. It
     decides the question for strictly positive distributions of binary or of Gaussian variables, and for others it is
-    refused. A Bayesian network in which no variable has two parents counts as a tree.
+    refused. A Bayesian or Gaussian network in which no variable has two parents counts as a tree.
+
+    The question is about the tree as it is. In a tree learned from rows no correlation is exactly 0, also of columns
+    that are independent; to ask about these, set `tol` above chance, to 2 / sqrt(rows) or more.
 
     >>> import quiltwork as qw
     >>> table = {"rain": [0, 0, 1, 1, 0, 1], "wet": [0, 0, 1, 1, 0, 0], "slip": [0, 0, 1, 0, 0, 0]}
@@ -74,7 +77,9 @@ def is_perfect(tree: Any, tol: float = 1e-9) -> bool:
     True
     """
     tree = model_of(tree)
-    if isinstance(tree, BayesianNet):
+    if not isinstance(tol, int | float) or not 0.0 <= tol < 1.0:
+        raise InputError(f"'tol' must be a correlation from 0 up to 1. Got {tol!r} instead.")
+    if isinstance(tree, BayesianNet | GaussianNet):
         tree = tree_from_bn(tree)
     return bool((np.abs(implementation(CORRELATIONS, tree, "is_perfect")(tree)) > tol).all())
 
@@ -145,8 +150,8 @@ def _reached(start: Iterable[Any], onward: Callable[[Any], Iterable[Any]]) -> se
 
 
 def _columns(model: Any, names: Names) -> set[int]:
-    listed: Sequence[str] = [names] if isinstance(names, str) else list(names)
-    return {position(name, model.variables) for name in listed}
+    alone = isinstance(names, str) or not isinstance(names, Iterable)
+    return {position(name, model.variables) for name in ([names] if alone else names)}
 
 
 # Perfectness: the correlation of the two ends of every edge

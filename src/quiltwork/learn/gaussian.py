@@ -24,7 +24,7 @@ import numpy as np
 
 from quiltwork.backends.threads import Threads, n_threads
 from quiltwork.cpds.linear_gaussian import LinearGaussianCPD
-from quiltwork.data.numbers import NumberEncoder, Numbers, fit_numbers
+from quiltwork.data.numbers import FEW, NumberEncoder, Numbers, few_valued, fit_numbers
 from quiltwork.errors import DataWarning
 from quiltwork.learn.base import SHARED, Learner, Progress, silent
 from quiltwork.learn.knowledge import Knowledge, read_arcs, read_tiers
@@ -64,7 +64,8 @@ class GaussianNetwork(Learner):
     strengths_ : list of (parent, child, strength)
         The arcs, strongest first: what the score would lose without each.
     score_history_ : History
-        Score (`scores`) and phase (`phases`: climb, walk, random or restart) of every step of the search.
+        Score (`scores`) and phase (`phases`) of the steps of the search: start, climb, walk, random (a move of a
+        tabu search's restart), and restart, a perturbed climb that found a better graph; one that did not is left out.
 
     Examples
     --------
@@ -94,9 +95,14 @@ class GaussianNetwork(Learner):
         Param("walks", 3, (Integer(0),), "tabu walks after each climb"),
         Param("walk_steps", 20, (Integer(1),), "most steps of a tabu walk"),
         Param("tabu_length", 100, (Integer(1),), "graphs that a tabu walk remembers"),
-        Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default up to 1,000); of tabu (100)"),
+        Param("restarts", None, (Nothing(), Integer(0)), "perturbed climbs (default up to 2,000); of tabu (100)"),
         Param("restart_steps", 30, (Integer(1),), "random moves of a tabu search's restart"),
-        Param("max_parents", None, (Nothing(), Integer(0)), "most parents of a variable; None for no limit"),
+        Param(
+            "max_parents",
+            None,
+            (Nothing(), Integer(0)),
+            "most parents of a variable; None: a tenth of the rows",
+        ),
         Param("required", None, (Nothing(), _ARCS), "arcs that must be there"),
         Param("forbidden", None, (Nothing(), _ARCS), "arcs that must not be there"),
         Param("tiers", None, (Nothing(), _TIERS), "no arc leads from a later tier to an earlier one"),
@@ -129,6 +135,7 @@ class GaussianNetwork(Learner):
         names = [v.name for v in encoder.variables]
         cpds = tuple(LinearGaussianCPD.from_moments(moments, v, graph.parents(v)) for v in range(moments.n_vars))
         _warn_of_trouble(names, moments, cpds)
+        _warn_of_states(numbers)
         strengths = arc_strengths(graph, scorer)
         self.score_, self.score_history_ = graph.total, history
         self.strengths_ = strongest_first(names, graph, strengths)
@@ -146,11 +153,12 @@ class GaussianNetwork(Learner):
         n_vars, limit = moments.n_vars, self._most_parents(moments)
         graph = Graph(n_vars, scorer, knowledge.start, limit)
         scorer.score_all(graph)
+        history.note(graph.total, "start")
         climb(graph, history, progress=progress)
         scorer.remember()
         level_flips(graph, history)
         if self.search == "restarts":
-            wanted = max(50, min(1000, 100_000 // n_vars)) if self.restarts is None else self.restarts
+            wanted = _restarts_for(n_vars) if self.restarts is None else self.restarts
             restarts(graph, history, wanted, None, self._seed, progress, MOST_PERTURBED)
         if self.search == "tabu":
             best = tabu(
@@ -163,11 +171,19 @@ class GaussianNetwork(Learner):
         return graph
 
     def _most_parents(self, moments: Moments) -> int | None:
-        """So many that a family has fewer parameters than rows; a prior (BGe) needs no such limit."""
+        """Unless told otherwise one for every ten rows; never so many that a family has as many parameters as rows.
+
+        A prior (BGe) needs no such limit.
+        """
         if self.penalty == "bge":
             return self.max_parents
         rows = max(0, moments.n_samples - 3)
-        return rows if self.max_parents is None else min(rows, self.max_parents)
+        return min(rows, max(1, moments.n_samples // 10) if self.max_parents is None else self.max_parents)
+
+
+def _restarts_for(n_vars: int) -> int:
+    """Perturbed climbs unless told otherwise: the more, the more variables; fewer where each takes milliseconds."""
+    return max(50, min(max(1000, 20 * n_vars), 1_000_000 // n_vars))
 
 
 def _warn_of_trouble(names: Sequence[str], moments: Moments, cpds: Sequence[LinearGaussianCPD]) -> None:
@@ -179,9 +195,10 @@ def _warn_of_trouble(names: Sequence[str], moments: Moments, cpds: Sequence[Line
     constant = [repr(names[v]) for v in np.flatnonzero(moments.constant).tolist()]
     if constant:
         warn(f"These columns do not vary, get no arcs and a tiny variance: {_few(constant)}.")
-    if moments.n_samples < moments.n_vars:
+    if moments.n_samples < 2 * moments.n_vars:
+        few = "fewer rows" if moments.n_samples < moments.n_vars else "hardly more rows"
         warn(
-            f"There are fewer rows ({moments.n_samples}) than columns ({moments.n_vars}): many graphs fit such a table "
+            f"There are {few} ({moments.n_samples}) than columns ({moments.n_vars}): many graphs fit such a table "
             "well by chance; penalty='bge', a larger penalty or max_parents=3 guards against that."
         )
     least = RANK * moments.deviation**2
@@ -192,6 +209,17 @@ def _warn_of_trouble(names: Sequence[str], moments: Moments, cpds: Sequence[Line
     ]
     if determined:
         warn(f"These columns follow exactly from others, and keep a tiny variance: {_few(determined)}.")
+
+
+def _warn_of_states(numbers: Numbers) -> None:
+    found = [repr(name) for name in few_valued(numbers)]
+    if found:
+        warnings.warn(
+            f"These columns have at most {FEW} distinct values, and are taken as Gaussian numbers all the same: "
+            f"{_few(found)}. BayesianNetwork(discretise=5) takes every column as states.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def _few(things: Sequence[str]) -> str:

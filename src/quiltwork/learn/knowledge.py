@@ -98,9 +98,11 @@ def read_order(text: str) -> list[str]:
 def _arcs(given: object, variables: Sequence[Variable], parameter: str) -> tuple[Arc, ...]:
     if given is None:
         return ()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ParameterError(f"{parameter!r} must be a list of (parent, child) pairs. Got {given!r} instead.")
     arcs = []
-    for pair in given:  # type: ignore[attr-defined]
-        if isinstance(pair, str) or len(pair) != 2:
+    for pair in given:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise ParameterError(f"{parameter!r} must be a list of (parent, child) pairs. Got {pair!r} in it.")
         parent, child = (position(name, variables) for name in pair)
         if parent == child:
@@ -116,7 +118,11 @@ def _forbidden(arcs: tuple[Arc, ...], tiers: object, variables: Sequence[Variabl
     for parent, child in arcs:
         banned[child, parent] = True
     tier_of = np.full(len(variables), -1)
-    for level, tier in enumerate(tiers or ()):  # type: ignore[arg-type, var-annotated]
+    if isinstance(tiers, str) or not isinstance(tiers, Iterable | None):
+        raise ParameterError(f"'tiers' must be a list of lists of variables. Got {tiers!r} instead.")
+    for level, tier in enumerate(tiers or ()):
+        if isinstance(tier, str) or not isinstance(tier, Iterable):
+            raise ParameterError(f"'tiers' must be a list of lists of variables. Got {tier!r} in it.")
         for name in tier:
             v = position(name, variables)
             if tier_of[v] >= 0:

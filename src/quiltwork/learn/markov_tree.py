@@ -102,6 +102,8 @@ class MarkovTree(Learner):
         if family == "auto":
             X = X if isinstance(X, (Dataset, Numbers)) else columns_of(X, self.max_states)
             family = "gaussian" if self.discretise is None and _measured(X) else "discrete"
+            if family == "discrete" and self.discretise is None and isinstance(X, Columns):
+                _warn_of_measurements(X)
         return fit_numbers(X, weights, missing=self.missing) if family == "gaussian" else super()._encode(X, weights)
 
 
@@ -109,10 +111,32 @@ def _measured(X: Columns | Dataset | Numbers) -> bool:
     """Whether every column is of numbers and some are not whole."""
     if not isinstance(X, Columns):
         return isinstance(X, Numbers)
-    if any(block.labels is not None for block in X.blocks):
-        return False
-    parts = ([block.matrix.data] if isinstance(block, SparseBlock) else block.values for block in X.blocks)
-    return any(c.dtype.kind == "f" and not all_whole(c[np.isfinite(c)]) for part in parts for c in part)
+    return bool(_measurements(X)) and all(block.labels is None for block in X.blocks)
+
+
+def _measurements(X: Columns) -> list[str]:
+    """Names of the columns of numbers of which some are not whole; of a sparse block, the first of its columns."""
+    out = []
+    for block in X.blocks:
+        if block.labels is None:
+            parts = [block.matrix.data] if isinstance(block, SparseBlock) else block.values
+            names = (X.names[v] for v in block.where.tolist())
+            fractions = (c.dtype.kind == "f" and not all_whole(c[np.isfinite(c)]) for c in parts)
+            out += [name for name, fraction in zip(names, fractions) if fraction]
+    return out
+
+
+def _warn_of_measurements(X: Columns) -> None:
+    """Say which column keeps a table of measurements from being taken as numbers."""
+    measured = _measurements(X)
+    if measured:
+        others = [X.names[v] for block in X.blocks if block.labels is not None for v in block.where.tolist()]
+        warnings.warn(
+            f"{others[0]!r} holds text or bools, so every column, {measured[0]!r} too, is taken as states: leave "
+            f"{others[0]!r} out for a Gaussian tree, or give discretise=5.",
+            DataWarning,
+            stacklevel=5,
+        )
 
 
 # What an edge is worth, and what is made of a tree once it is found: for states, and for numbers

@@ -238,8 +238,8 @@ class GaussianTree(Rooted):
         return f"GaussianTree({len(self.variables)} variables, {len(self.ends)} edges, {self.n_parameters} parameters)"
 
 
-def tree_from_bn(network: BayesianNet) -> DiscreteTree:
-    """The Markov tree with the distribution of a Bayesian network in which no variable has two parents.
+def tree_from_bn(network: BayesianNet | GaussianNet) -> DiscreteTree | GaussianTree:
+    """The Markov tree with the distribution of a Bayesian or Gaussian network in which no variable has two parents.
 
     >>> from quiltwork.models.textbook import textbook
     >>> tree_from_bn(textbook("sprinkler"))
@@ -253,5 +253,14 @@ def tree_from_bn(network: BayesianNet) -> DiscreteTree:
                 f"In a Markov tree no variable has two parents. {network.variables[cpd.child].name!r} has "
                 f"{len(cpd.parents)}: {', '.join(most)} and {last}."
             )
-    parent = (cpd.parents[0] if cpd.parents else -1 for cpd in network.cpds)
-    return DiscreteTree.of_tables(network.encoder, parent, (cpd.probs for cpd in network.cpds))
+    parent = np.array([cpd.parents[0] if cpd.parents else -1 for cpd in network.cpds], np.int64)
+    if isinstance(network, BayesianNet):
+        return DiscreteTree.of_tables(network.encoder, parent.tolist(), (cpd.probs for cpd in network.cpds))
+    mean, deviation, correlation = np.zeros((3, len(parent)))
+    for v in network.structure.order() or ():
+        cpd, p = network.cpds[v], parent[v]
+        pull = cpd.weights[0] * deviation[p] if p >= 0 else 0.0
+        mean[v] = cpd.intercept + (cpd.weights[0] * mean[p] if p >= 0 else 0.0)
+        deviation[v] = np.hypot(pull, cpd.deviation)
+        correlation[v] = pull / deviation[v]
+    return GaussianTree(network.encoder, parent, mean, deviation, correlation, network.provenance)
