@@ -230,7 +230,7 @@ def dear_arcs(frame: Any) -> Arcs:
 METHODS: dict[str, Callable[[Any], Arcs]] = {
     PEER: pybnesian_fit,
     "quiltwork climb": partial(quiltwork_fit, search="climb"),
-    "quiltwork 60 restarts": partial(quiltwork_fit, search="restarts", restarts=60),
+    "quiltwork 40 restarts": partial(quiltwork_fit, search="restarts", restarts=40),
     **{f"quiltwork restarts, seed {k}": partial(quiltwork_fit, search="restarts", random_state=k) for k in range(3)},
     "quiltwork tabu": partial(quiltwork_fit, search="tabu"),
     "quiltwork climb, dear arcs": dear_arcs,
