@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 from quiltwork.search.weights import Penalty, maximise, maximise_in_batches
 
@@ -59,22 +60,61 @@ def test_a_search_cut_short_says_so_and_each_step_is_told():
     assert told == [1, 2, 1, 2]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_zeros_are_settled_at_the_usual_tolerance(seed):
+    """Sixty columns that hang together, most of which say nothing: a far stricter search ends at the same zeros."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 60)) + 2.0 * rng.normal(size=(400, 1))
+    y = rng.random(400) < 1 / (1 + np.exp(-X[:, :5] @ rng.normal(size=5)))
+
+    def objective(w):
+        logits = X @ w
+        value = (np.where(y, logits, 0) - np.logaddexp(0, logits)).sum()
+        return float(value), X.T @ (y - expit(logits))
+
+    penalty = Penalty(np.full(60, 0.01), np.full(60, 6.0))
+    usual, strict = (maximise(objective, np.ones(60), penalty, 400.0, 5000, tol, quiet) for tol in (1e-7, 1e-13))
+    assert usual.converged and usual.n_iter < strict.n_iter
+    assert 20 < (strict.weights == 0).sum() < 60
+    assert np.array_equal(usual.weights == 0, strict.weights == 0)
+
+
+def in_batches(objective, n_rows, size):
+    def batches(epoch):
+        order = np.random.default_rng(epoch).permutation(n_rows)
+        for low in range(0, n_rows, size):
+            rows = order[low : low + size]
+            yield (lambda w, rows=rows: objective(w, rows)), float(len(rows))
+
+    return batches
+
+
 @pytest.mark.parametrize("lasso", [0.0, 3.0])
-def test_batches_come_near_to_what_full_sweeps_find(lasso):
+@pytest.mark.parametrize("size", [50, 700, 2000])
+def test_batches_end_where_full_sweeps_end(lasso, size):
     objective = logistic(5, n_rows=2000)
     penalty = Penalty(np.ones(6), np.full(6, lasso))
+    swept = maximise(objective, np.zeros(6), penalty, 2000.0, 500, 1e-9, quiet)
+    told = []
+    batches = in_batches(objective, 2000, size)
+    found = maximise_in_batches(batches, np.zeros(6), penalty, 2000.0, 500, 1e-9, told.append)
+    assert found.converged and told == list(range(1, found.n_iter + 1)) and found.n_iter < 100
+    assert found.weights == pytest.approx(swept.weights, abs=1e-3)
+    assert np.array_equal(found.weights == 0, swept.weights == 0)
 
-    def batches(epoch):
-        order = np.random.default_rng(epoch).permutation(2000)
-        for low in range(0, 2000, 50):
-            rows = order[low : low + 50]
-            yield (lambda w, rows=rows: objective(w, rows)), 50.0
 
-    swept = maximise(objective, np.zeros(6), penalty, 2000.0, 500, 1e-12, quiet)
-    found = maximise_in_batches(batches, np.zeros(6), penalty, 2000.0, 100, 1e-5, quiet)
-    assert found.converged and found.n_iter < 100
-    assert found.weights == pytest.approx(swept.weights, abs=0.05)
-    assert not maximise_in_batches(batches, np.zeros(6), penalty, 2000.0, 1, 0.0, quiet).converged
+@pytest.mark.parametrize("size", [50, 1000])
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_batches_cut_short_say_so_and_are_never_worse_than_the_start(size, max_iter):
+    """From the best weights there is only down; from none at all every epoch leads up."""
+    objective = logistic(5, n_rows=2000)
+    penalty = Penalty(np.ones(6), np.zeros(6))
+    worth = lambda w: objective(w)[0] - penalty.cost(w)
+    best = maximise(objective, np.zeros(6), penalty, 2000.0, 500, 1e-12, quiet).weights
+    for start in (best, np.zeros(6)):
+        found = maximise_in_batches(in_batches(objective, 2000, size), start, penalty, 2000.0, max_iter, 0.0, quiet)
+        assert not found.converged and found.n_iter == max_iter
+        assert worth(found.weights) >= worth(start)
 
 
 def test_nothing_to_weigh():

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -39,7 +39,7 @@ from quiltwork.learn.base import SHARED, Learner, Progress, silent
 from quiltwork.learn.markov_stream import Stream
 from quiltwork.models.markov import MarkovNet
 from quiltwork.params import Choice, Integer, Nothing, Param, Real, Thing
-from quiltwork.rng import stream
+from quiltwork.search.batches import RowBatches
 from quiltwork.search.bottom_up import generalise_rows, independent_start
 from quiltwork.search.couplings import regression_features
 from quiltwork.search.descent import fit_logistic
@@ -161,7 +161,7 @@ class MarkovNetwork(Learner):
         with Threads(n_threads(self.n_jobs)) as threads:
             features, start = STRUCTURES[self.structure](self, data, threads, progress or silent)
             self.structure_seconds_ = time.perf_counter() - began
-            weights = self._weigh(data, features, start, threads, progress or silent)
+            features, weights = self._weigh(data, features, start, threads, progress or silent)
         self.fit_seconds_ = time.perf_counter() - began
         return self._end(_network(encoder, features, weights, state_counts(data), self._provenance(data)), X)
 
@@ -185,7 +185,7 @@ class MarkovNetwork(Learner):
             features, start = tree_features(self._stream.trees(), data.n_states, self.features)
             self.structure_seconds_ = time.perf_counter() - began
             rows = self._stream.rows()
-            weights = self._weigh(rows, features, start, threads, progress or silent)
+            features, weights = self._weigh(rows, features, start, threads, progress or silent)
         self.fit_seconds_ = time.perf_counter() - began
         provenance = {**self._provenance(rows), "rows": self._stream.n_seen}
         model = _network(self._stream.encoder, features, weights, self._stream.state_counts, provenance)
@@ -213,20 +213,18 @@ class MarkovNetwork(Learner):
 
     def _weigh(
         self, data: Dataset, features: Conjunctions, start: np.ndarray, threads: Threads, watch: Progress
-    ) -> np.ndarray:
-        """The weights that maximise the (pseudo-)likelihood under the prior; what is known of the search is kept."""
+    ) -> tuple[Conjunctions, np.ndarray]:
+        """The features with the weights that maximise the (pseudo-)likelihood under the prior, less those that the
+        lasso has let go of; what is known of the search is kept."""
         began = time.perf_counter()
         penalty = self._penalty(features.lengths)
         how = self.max_iter, self.tol, lambda done: watch("learning weights", done, self.max_iter)
-        if self.batch is not None:
-            some, n_rows = next(self._batches(data, features, threads, 0))
+        if self.batch is not None and self.batch < data.n_samples:
+            batches = RowBatches(data, features, self.batch, self._seed, threads.run)
+            some, n_rows = next(batches(0))
             start = _better_start(some, n_rows / data.total, penalty, start)
-            found = maximise_in_batches(
-                lambda epoch: self._batches(data, features, threads, epoch), start, penalty, data.total, *how
-            )
-            self.pseudo_log_likelihood_ = sum(
-                objective(found.weights)[0] for objective, _ in self._batches(data, features, threads, 0)
-            )
+            found = maximise_in_batches(batches, start, penalty, data.total, *how)
+            self.pseudo_log_likelihood_ = sum(objective(found.weights)[0] for objective, _ in batches(0))
         else:
             pseudo = self._pseudo(data, features, threads)
             objective = ExactLikelihood.of(data, features) if self.objective == "exact" else pseudo
@@ -242,7 +240,8 @@ class MarkovNetwork(Learner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return found.weights
+        kept = (found.weights != 0) | (penalty.lasso == 0)
+        return features.take(kept), found.weights[kept]
 
     def _penalty(self, lengths: np.ndarray) -> Penalty:
         """What the weights of features of these lengths cost."""
@@ -256,16 +255,6 @@ class MarkovNetwork(Learner):
         likelihood = PseudoLikelihood.of(data, features, threads.run)
         return lambda weights: likelihood(weights, threads.run)
 
-    def _batches(
-        self, data: Dataset, features: Conjunctions, threads: Threads, epoch: int
-    ) -> Iterator[tuple[Objective, float]]:
-        """All rows in random batches, another order in each epoch."""
-        order = stream(self._seed, epoch).permutation(data.n_samples)
-        for low in range(0, data.n_samples, self.batch):
-            rows = data.rows(np.sort(order[low : low + self.batch]))
-            if rows.total > 0:
-                yield self._pseudo(rows, features, threads), rows.total
-
 
 def _network(
     encoder: Encoder, features: Conjunctions, weights: np.ndarray, counts: np.ndarray, provenance: dict[str, Any]
@@ -278,7 +267,7 @@ def _better_start(objective: Objective, share: float, penalty: Penalty, start: n
     """These weights, or none at all where the objective, of a share of the rows, likes that better."""
 
     def worth(weights: np.ndarray) -> float:
-        return objective(weights)[0] / share - penalty.smooth(weights)[0] - penalty.corner(weights)
+        return objective(weights)[0] / share - penalty.cost(weights)
 
     return max((start, 0 * start), key=worth) if start.any() else start
 

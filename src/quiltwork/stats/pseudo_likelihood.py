@@ -81,6 +81,11 @@ class PseudoLikelihood:
         run(one, len(self.cuts) - 1)
         return float(values.sum()), np.bincount(self.conditions.feature, by_condition, len(weights))
 
+    @property
+    def nbytes(self) -> int:
+        """What the swept rows take."""
+        return sum(array.nbytes for array in self.panels)
+
 
 def rows_in_order(data: Dataset) -> Dataset:
     """The distinct rows with weights, in an order that depends on their values alone."""
