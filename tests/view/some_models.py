@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 import quiltwork as qw
+from quiltwork.cpds.boosted import BoostedCPD
 from quiltwork.cpds.graph import GraphCPD
 from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.cpds.table import TableCPD
@@ -114,6 +115,22 @@ def regressions():
     of_a = LogisticCPD(0, (1,), np.array([0.0, 0.1, 0.2]), np.array([0, 2]), weights, weights.mean(axis=0)[None])
     of_b = LogisticCPD(1, (), np.array([0.0, 0.3]), np.array([0]), np.empty((0, 2)), np.empty((0, 2)))
     return DependencyNet(encoder, (of_a, of_b), np.array([1.0, 2, 3, 4, 2]))
+
+
+def boosted():
+    """A dependency network in which two small trees predict the first of three variables."""
+    encoder = Encoder(tuple(Variable(name, ("no", "yes")) for name in "abc"))
+
+    def start(v):
+        return LogisticCPD(v, (), np.zeros(2), np.zeros(1, int), np.empty((0, 2)), np.empty((0, 2)))
+
+    of_a = BoostedCPD(
+        child=0, start=start(0), n_leaves=np.array([2, 2]),
+        variable=np.array([1, -1, -1, 2, -1, -1]), state=np.array([1, 0, 0, 1, 0, 0]),
+        first=np.array([0, 0, 1, 0, 0, 1]), branches=np.array([1, 2, 1, 2]), flow=np.array([10.0, 30, 20, 20]),
+        values=np.array([[0.0, 2.0], [0.0, -2.0], [0.0, 1.0], [0.0, -1.0]]),
+    )  # fmt: skip
+    return DependencyNet(encoder, (of_a, start(1), start(2)), np.full(6, 20.0))
 
 
 def trees():

@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from contextlib import closing
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import pytest
 from some_models import model_of, network, put_page, trees
@@ -108,11 +110,13 @@ main(["view", sys.argv[2], "--no-browser", "--port", "0"])
 def test_a_signal_ends_it_in_peace(cli, tmp_path, number, code):
     words = [sys.executable, "-c", PROGRAM, str(tmp_path), str(tmp_path / "asia.qw")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert "is shown at http://127.0.0.1:" in process.stderr.readline()
+        address = process.stderr.readline().rpartition("is shown at ")[2].strip()
         assert "Ctrl-C" in process.stderr.readline()
-        time.sleep(0.5)
+        with closing(HTTPConnection(urlsplit(address).netloc, timeout=120)) as asking:  # once it answers it runs
+            asking.request("GET", "/")
+            assert asking.getresponse().status == 401
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         assert (process.returncode, out, err) == (code, "", "")
 
 

@@ -115,7 +115,14 @@ def test_local_distributions_fit_in_their_room():
     shown = document(model, room=room)
     assert len(to_json(shown["locals"])) <= room
     assert max(local["total"] for local in shown["locals"]) == 128 > max(local["shown"] for local in shown["locals"])
-    assert any("To keep this view small" in note for note in shown["notes"])
+    n_cut = sum(local["shown"] < local["total"] for local in shown["locals"])
+    assert 30 <= n_cut < 40 and f"the {n_cut} largest local distributions are here in part" in shown["notes"][-1]
+
+
+def test_a_distribution_too_large_for_a_file_is_counted_even_where_there_is_room():
+    model = network(8, [()] * 7 + [tuple(range(7))])
+    assert "the 1 largest local distributions" in document(model, room=10**9)["notes"][-1]
+    assert document(model, room=None)["notes"] == []
 
 
 def test_nasty_names_are_kept_as_they_are():

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from some_models import LEARNED, features, model_of, network, trees
+from some_models import LEARNED, boosted, features, model_of, network, trees
 
 import quiltwork as qw
 from quiltwork.view.document import local
 from quiltwork.view.kinds import kind_of
-from quiltwork.view.locals import table
+from quiltwork.view.locals import is_cut, table
 
 TYPES = {
     **dict.fromkeys(["bn", "dn", "tree", "popularity", "read"], "table"),
@@ -98,6 +98,25 @@ def test_a_tree_without_room_folds_what_is_weakest():
     assert len(alone) == 1 and alone[0]["folded"] and alone[0]["cases"] == 100
 
 
+def test_what_is_shown_of_a_distribution_is_counted():
+    net, _ = trees()
+    counts = [(told["shown"], told["total"]) for told in (kind_of(net).local(net, 0, most) for most in (64, 3, 1))]
+    assert counts == [(3, 3), (1, 3), (0, 3)]
+    assert [is_cut(kind_of(net).local(net, 0, most)) for most in (64, 3)] == [False, True]
+    gaussian = kind_of(model_of("gmf")).local(model_of("gmf"), 3, 2)
+    assert gaussian["shown"] == len(gaussian["weights"]) == 2 < gaussian["total"] <= 11 and is_cut(gaussian)
+    field = model_of("hrf")
+    assert any(is_cut(kind_of(field).local(field, v, 1)) for v in range(8))
+    assert not any(is_cut(local(field, v)) for v in range(8)) and not is_cut(local(model_of("nb"), 0))
+
+
+def test_boosted_trees_count_their_variables_too():
+    net = boosted()
+    told, part = local(net, 0), kind_of(net).local(net, 0, 1)
+    assert told["asked"] == len(told["importance"]) > 1 and not is_cut(told)
+    assert len(part["importance"]) == 1 and part["asked"] == told["asked"] and is_cut(part)
+
+
 # Weights, features, fields
 
 
@@ -134,9 +153,11 @@ def test_a_regression_tells_what_each_state_adds():
         {"variable": 1, "state": 1, "weight": [0.0, 1.5, 0.0]},
         {"variable": 1, "state": 0, "weight": [0.0, -0.5, 0.25]},
     ]
-    assert local(model_of("logistic"), 1) == {"type": "logistic", "intercept": [0.0, 0.3], "weights": []}
+    nothing = {"weights": [], "shown": 0, "total": 0}
+    assert local(model_of("logistic"), 1) == {"type": "logistic", "intercept": [0.0, 0.3], **nothing}
     net = model_of("logistic")
-    assert len(kind_of(net).local(net, 0, 1)["weights"]) == 1
+    part = kind_of(net).local(net, 0, 1)
+    assert (len(part["weights"]), part["shown"], part["total"]) == (1, 1, 2)
 
 
 def test_features_are_those_that_mention_the_variable():
@@ -144,7 +165,9 @@ def test_features_are_those_that_mention_the_variable():
     assert told["total"] == 4
     assert [feature["weight"] for feature in told["features"]] == [1.5, 0.7, -0.5, 0.1]
     assert told["features"][1]["conditions"] == [{"variable": 1, "state": 0}, {"variable": 2, "state": 1}]
-    assert local(features(), 3) == {"type": "features", "features": [], "total": 0}
+    assert local(features(), 3) == {"type": "features", "features": [], "shown": 0, "total": 0}
+    part = kind_of(features()).local(features(), 1, 2)
+    assert (len(part["features"]), part["shown"], part["total"]) == (2, 2, 4)
 
 
 def test_a_field_is_the_tables_that_multiply_to_the_conditional():

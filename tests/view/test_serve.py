@@ -1,11 +1,11 @@
 """The viewer's server: what it answers, whom it refuses, and what it survives."""
 
+import gc
 import gzip
 import json
 import socket
 import sys
 import threading
-import time
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -60,7 +60,7 @@ def test_the_first_visit_moves_the_token_into_a_cookie(visitor, client):
 
 
 def test_documents(client):
-    assert client.get("/api/document").json() == json.loads(to_json(document(qw.textbook("asia"))))
+    assert client.get("/api/document").json() == json.loads(to_json(document(qw.textbook("asia"), room=None)))
     assert client.get("/api/other").json()["strength"]["name"] == "score lost without the arc"
     packed = client.get("/api/document", accept_encoding="br, gzip")
     assert packed.headers["content-encoding"] == "gzip"
@@ -69,7 +69,7 @@ def test_documents(client):
 
 def test_nothing_to_compare_with(client):
     alone = serve.application(Answers.of(qw.textbook("asia")), serve.LOOPBACK, PORT, TOKEN)
-    assert Asker(alone, client.headers).get("/api/other").status == 404
+    assert Asker(alone, client.headers).get("/api/other").json() is None
 
 
 @pytest.mark.parametrize(("name", "kind"), [("app.js", "javascript"), ("app.css", "css"), ("licences.txt", "plain")])
@@ -249,13 +249,13 @@ def running(service):
         yield
     finally:
         service.stop()
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive()
 
 
 def exchange(service, request):
     """What the server answers to these bytes before it closes the connection."""
-    with socket.create_connection(service.socket.getsockname()[:2], timeout=20) as wire:
+    with socket.create_connection(service.socket.getsockname()[:2], timeout=120) as wire:
         answer = b""
         with suppress(ConnectionError):  # what was not read when it closed is lost
             wire.sendall(request)
@@ -265,7 +265,7 @@ def exchange(service, request):
 
 
 def test_a_real_server_shows_a_model_and_survives(monkeypatch):
-    monkeypatch.setattr(guard, "SECONDS", 1.0)
+    monkeypatch.setattr(guard, "SECONDS", 120.0)  # whoever asks as they should has time, however busy the machine is
     service = serve.serve(qw.textbook("asia"), port=0)
     host, port = service.socket.getsockname()[:2]
     assert host == "127.0.0.1" and service.url.startswith(f"http://127.0.0.1:{port}/?token=")
@@ -274,28 +274,41 @@ def test_a_real_server_shows_a_model_and_survives(monkeypatch):
     post = b"POST /api/marginals HTTP/1.1\r\nContent-Type: application/json\r\n" + head
     question = b'{"evidence": {"2": 0}}'
     with running(service):
-        assert exchange(service, b"GET / HTTP/1.1\r\nHost: 127") == b""  # half a header, and then nothing: cut off
         token = service.url.partition("/?")[2].encode()
         visit = exchange(service, b"GET /?" + token + b" HTTP/1.1\r\n" + head + b"\r\n")
         assert visit.startswith(b"HTTP/1.1 303") and cookie.encode() in visit
         assert PAGE["index.html"].encode() in exchange(service, b"GET / HTTP/1.1\r\n" + head + b"\r\n")
         told = exchange(service, post + b"Content-Length: 22\r\n\r\n" + question)
         assert b"[0.1,0.9]" in told
-        slow = exchange(service, post + b"Content-Length: 100\r\n\r\n{")  # the rest never comes
-        assert slow == b"" or slow.startswith(b"HTTP/1.1 408")
         flood = exchange(service, b"GET / HTTP/1.1\r\nX: " + b"x" * (guard.MAX_HEAD + 1))
         assert flood == b"" or flood.startswith(b"HTTP/1.1 400")
         assert exchange(service, b"\x00\x01 nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
         assert exchange(service, b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 400")  # no Host
         raw = exchange(service, b"GET /assets/../../../../etc/passwd HTTP/1.1\r\n" + head + b"\r\n")
         assert raw.startswith(b"HTTP/1.1 404")
+        monkeypatch.setattr(guard, "SECONDS", 0.5)
+        assert exchange(service, b"GET / HTTP/1.1\r\nHost: 127") == b""  # half a header, and then nothing: cut off
+        slow = exchange(service, post + b"Content-Length: 100\r\n\r\n{")  # the rest never comes
+        assert slow == b"" or slow.startswith(b"HTTP/1.1 408")
+        monkeypatch.setattr(guard, "SECONDS", 120.0)
         assert exchange(service, b"GET /api/document HTTP/1.1\r\n" + head + b"\r\n").startswith(b"HTTP/1.1 200")
 
 
 def test_it_stops_when_told_to():
+    with running(serve.serve(qw.textbook("asia"), port=0)):
+        pass
+
+
+def test_ctrl_c_before_it_has_begun_ends_it_in_peace(monkeypatch, recwarn):
+    def interrupted(runner, answering):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncio.Runner.run", interrupted)
     service = serve.serve(qw.textbook("asia"), port=0)
-    with running(service):
-        time.sleep(0.2)
+    with service.socket:
+        service.run()
+    gc.collect()
+    assert not recwarn.list
 
 
 # Where it listens

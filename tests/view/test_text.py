@@ -55,14 +55,25 @@ def test_a_formula():
 def test_logistic_and_boosted():
     variables = [{"name": "a", "states": ["no", "yes"]}, {"name": "b", "states": ["x", "y"]}]
     weights = [{"variable": 1, "state": 1, "weight": [-0.5, 0.5]}]
-    logistic = {"type": "logistic", "intercept": [0.0, 0.25], "weights": weights}
-    assert local_text(variables, 0, logistic).splitlines()[-2:] == [
+    logistic = {"type": "logistic", "intercept": [0.0, 0.25], "weights": weights, "shown": 1, "total": 4}
+    assert local_text(variables, 0, logistic).splitlines()[-3:] == [
         "       +0.0000  +0.2500",
         "b = y  -0.5000  +0.5000",
+        "… and 3 more weights",
     ]
     importance = [{"variable": 1, "gain": 12.5}]
-    boosted = {"type": "boosted", "intercept": [0, 0], "weights": [], "importance": importance, "trees": 7}
-    assert "7 small trees" in local_text(variables, 0, boosted) and "12.5" in local_text(variables, 0, boosted)
+    boosted = {**logistic, "type": "boosted", "importance": importance, "asked": 2, "trees": 7}
+    text = local_text(variables, 0, boosted)
+    assert "7 small trees" in text and "12.5" in text and text.endswith("… and 1 more variables")
+
+
+def test_a_long_formula_ends_and_its_terms_are_listed():
+    variables = [{"name": f"x{v}", "states": []} for v in range(30)]
+    weights = [{"variable": v, "weight": 30.0 - v} for v in range(1, 21)]
+    told = {"type": "gaussian", "intercept": 1.0, "weights": weights, "deviation": 2.0, "shown": 20, "total": 29}
+    lines = local_text(variables, 0, told).splitlines()
+    assert lines[0].endswith("+ 18 x12 … and 17 smaller terms ± 2")
+    assert len(lines) == 1 + 2 + 20 + 1 and lines[-1] == "… and 9 more weights"
 
 
 def test_long_tables_and_trees_end():

@@ -28,7 +28,7 @@ def test_a_notebook_gets_a_widget(built, monkeypatch):
     ipython.get_ipython = ZMQInteractiveShell
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     shown = qw.view(model_of("bn"), model_of("hrf"))
-    assert shown.document == document(model_of("bn")) and shown.other["kind"] == "hrf"
+    assert shown.document == document(model_of("bn"), room=None) and shown.other["kind"] == "hrf"
     assert "export default" in shown._esm and "color" in shown._css
 
 

@@ -22,7 +22,7 @@ import { PlainView } from "./plain.ts";
 import { rolesOf } from "./roles.ts";
 import { Refused, type Source } from "./source.ts";
 import { EMPTY, fitted, readAddress, Store, type ViewState, writeAddress } from "./state.ts";
-import type { NetworkView, Point } from "./view.ts";
+import type { NetworkView, Point, ViewHost } from "./view.ts";
 import { type Direction, stepTo } from "./walk.ts";
 
 const NO_PYTHON =
@@ -142,8 +142,7 @@ export class App {
   // Actions
 
   private select(variable: number | null, reveal = false): void {
-    if (variable === this.store.state.variable) return;
-    this.store.update({ variable });
+    if (variable !== this.store.state.variable) this.store.update({ variable });
     if (reveal && variable !== null) this.view.reveal(variable);
   }
 
@@ -220,10 +219,10 @@ export class App {
   private drawNow(): void {
     const all = this.waiting === "draw" || this.store.state.variable !== null; // roles follow the slider
     this.waiting = "nothing";
+    if (all) this.showLegend(); // before names are placed, which keep clear of it
     if (all) this.view.draw(this.look(), this.shown());
     else this.view.show(this.shown());
     if (all || this.view.limits !== null) this.showNotes();
-    if (all) this.showLegend();
   }
 
   private showNotes(): void {
@@ -303,24 +302,31 @@ export class App {
     this.frame.setDocument(this.network.document, this.other !== null, this.comparison !== null);
     if (this.ownsAddress) document.title = `${short(first.title, 60)} · Quiltwork`;
     this.frame.slider.set(this.shown());
-    this.makeView(true);
-    this.updatePanel();
     this.showLegend();
+    this.makeView();
+    this.updatePanel();
   }
 
-  private makeView(webgl: boolean): void {
+  /** With WebGL, or the plain way where there is a reason to. */
+  private makeView(plainly: string | null = null): void {
     this.view?.kill();
-    const events = { select: (v: number | null) => this.select(v), open: (v: number) => this.open(v) };
+    const host: ViewHost = {
+      select: (v) => this.select(v),
+      open: (v) => this.open(v),
+      covered: () => this.frame.covered(),
+    };
     const canvas = element("div", { class: "drawn" });
     fill(this.frame.canvas, canvas);
-    canvas.addEventListener("webglcontextlost", () => this.makeView(false), { capture: true, once: true });
-    const plain = () => new PlainView(this.network, canvas, events, this.look(), this.shown());
+    const lost = () => this.makeView("The browser took WebGL away from this page");
+    canvas.addEventListener("webglcontextlost", lost, { capture: true, once: true, signal: this.life.signal });
+    const plain = (why: string) => new PlainView(this.network, canvas, host, this.look(), this.shown(), why);
     try {
-      this.view = webgl ? new GraphView(this.network, canvas, events, this.look(), this.shown()) : plain();
+      this.view =
+        plainly === null ? new GraphView(this.network, canvas, host, this.look(), this.shown()) : plain(plainly);
     } catch (error) {
       if (hasWebGL()) throw error; // asked only now: a context to try costs as much as one to draw with
       canvas.replaceChildren();
-      this.view = plain();
+      this.view = plain("This browser has no WebGL");
     }
     this.showNotes();
   }

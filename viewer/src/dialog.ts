@@ -27,6 +27,8 @@ export class DistributionDialog {
   private unfolded = new Set<number>();
   private current: { variable: number; local: LocalDistribution; shown: Shown } | null = null;
   private fitted = false;
+  /** The number of the last request: answers to older ones come too late. */
+  private latest = 0;
 
   constructor(private readonly host: DialogHost) {
     const button = (text: string, title: string, action: () => void) =>
@@ -73,23 +75,32 @@ export class DistributionDialog {
   }
 
   private async show(variable: number): Promise<void> {
+    const request = ++this.latest;
+    const { name } = this.host.document().variables[variable];
+    this.current = null;
     this.unfolded = new Set();
-    this.name.textContent = short(this.host.document().variables[variable].name, 120);
-    this.kind.textContent = "";
+    this.name.textContent = short(name, 120);
+    this.root.setAttribute("aria-label", `Local distribution of ${short(name, 120)}`);
     this.back.hidden = this.trail.length === 0;
+    this.say(element("p", { class: "remark", text: "Loading…" }), true);
     if (!this.root.open) this.root.showModal();
+    this.body.focus();
     try {
       const local = await this.host.local(variable);
-      this.paint(variable, local);
+      if (request === this.latest) this.paint(variable, local);
     } catch (error) {
-      this.pictures.hidden = true;
-      fill(
-        this.body,
-        element("p", { class: "refused", role: "alert", text: error instanceof Error ? error.message : String(error) }),
-      );
+      const reason = error instanceof Error ? error.message : String(error);
+      if (request === this.latest) this.say(element("p", { class: "refused", role: "alert", text: reason }));
     }
-    this.body.scrollTo(0, 0);
-    this.body.focus();
+  }
+
+  /** A sentence in the place of a distribution. */
+  private say(sentence: HTMLElement, busy = false): void {
+    this.kind.textContent = "";
+    this.pictures.hidden = true;
+    this.body.setAttribute("aria-busy", String(busy));
+    this.body.classList.remove("fitted");
+    fill(this.body, sentence);
   }
 
   private paint(variable: number, local: LocalDistribution): void {
@@ -100,6 +111,7 @@ export class DistributionDialog {
     this.current = { variable, local, shown };
     this.kind.textContent = distributionName(local);
     this.pictures.hidden = shown.scene === null;
+    this.body.setAttribute("aria-busy", "false");
     fill(this.body, shown.node);
     this.applyFit();
   }

@@ -46,36 +46,42 @@ export interface Weight {
   readonly weight: readonly number[];
 }
 
-export interface TableLocal {
-  readonly type: "table";
-  readonly child?: number;
-  readonly parents: readonly number[];
-  readonly rows: readonly (readonly number[])[];
+/** How many rows, leaves, weights or features there are here, and how many in the model. */
+export interface Counted {
   readonly shown: number;
   readonly total: number;
 }
 
-export interface TreeLocal {
+export interface TableLocal extends Counted {
+  readonly type: "table";
+  readonly child?: number;
+  readonly parents: readonly number[];
+  readonly rows: readonly (readonly number[])[];
+}
+
+export interface TreeLocal extends Counted {
   readonly type: "tree" | "graph";
   readonly nodes: readonly TreeNode[];
   readonly root: number;
 }
 
-export interface LogisticLocal {
+export interface LogisticLocal extends Counted {
   readonly type: "logistic";
   readonly intercept: readonly number[];
   readonly weights: readonly Weight[];
 }
 
-export interface BoostedLocal {
+export interface BoostedLocal extends Counted {
   readonly type: "boosted";
   readonly intercept: readonly number[];
   readonly weights: readonly Weight[];
   readonly importance: readonly { readonly variable: number; readonly gain: number }[];
+  /** How many variables the trees ask about. */
+  readonly asked: number;
   readonly trees: number;
 }
 
-export interface GaussianLocal {
+export interface GaussianLocal extends Counted {
   readonly type: "gaussian";
   readonly intercept: number;
   readonly weights: readonly { readonly variable: number; readonly weight: number }[];
@@ -87,10 +93,9 @@ export interface Feature {
   readonly weight: number;
 }
 
-export interface FeaturesLocal {
+export interface FeaturesLocal extends Counted {
   readonly type: "features";
   readonly features: readonly Feature[];
-  readonly total: number;
 }
 
 export interface FieldLocal {

@@ -4,6 +4,7 @@ import type { ViewDocument } from "./document.ts";
 import { type Child, counted, element, fill, short } from "./dom.ts";
 import type { PictureFormat } from "./export.ts";
 import { helpDialog } from "./help.ts";
+import type { Box } from "./names.ts";
 import type { Palette } from "./palette.ts";
 import { SearchBox } from "./search.ts";
 import { Slider } from "./slider.ts";
@@ -41,6 +42,7 @@ export class Frame {
   private readonly status = element("p", { class: "unseen", "aria-live": "polite" });
   private readonly compare: HTMLButtonElement;
   private readonly stage: HTMLElement;
+  private readonly zoom = this.zoomButtons();
   private readonly help = helpDialog();
   private hushed = "";
 
@@ -70,7 +72,7 @@ export class Frame {
       },
       this.canvas,
       this.legend,
-      this.zoomButtons(),
+      this.zoom,
     );
     this.stage = element("main", { class: "stage" }, this.slider.root, this.network, panel);
     root.classList.add("quiltwork");
@@ -116,6 +118,15 @@ export class Frame {
       },
     });
     fill(this.notes, element("div", {}, ...said.map((text) => element("p", { text: short(text, 600) }))), hush);
+  }
+
+  /** What lies over the network, in pixels from its corner. */
+  covered(): Box[] {
+    const from = this.canvas.getBoundingClientRect();
+    return [this.legend, this.zoom].map((part) => {
+      const { left, top, right, bottom } = part.getBoundingClientRect(); // nothing where it is hidden
+      return { left: left - from.left, top: top - from.top, right: right - from.left, bottom: bottom - from.top };
+    });
   }
 
   /** Tell those who listen instead of looking. */

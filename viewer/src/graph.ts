@@ -3,50 +3,67 @@
  *
  * Arcs are handed over once, strongest first (`programs.ts` draws them): the slider only changes how many are drawn,
  * and a selection only how faint. So neither step reads the arcs again, however many there are.
+ *
+ * Sigma draws and keeps the camera; clicks, drags and names are our own (`pointer.ts`, `names.ts`).
  */
 
 import Graph from "graphology";
 import Sigma from "sigma";
 import type { Settings } from "sigma/settings";
-import type { NodeDisplayData, PartialButFor } from "sigma/types";
+import type { NodeDisplayData } from "sigma/types";
 import { short } from "./dom.ts";
+import { HoverCard } from "./hover.ts";
 import type { Look } from "./look.ts";
-import { type Disc, MOST_DISCS, nameLeft, NamePlaces } from "./names.ts";
+import { type Box, type Disc, placeNames } from "./names.ts";
 import type { Network } from "./network.ts";
 import { premultiplied } from "./palette.ts";
+import { type Handled, listenToPointer } from "./pointer.ts";
 import { arcProgram, discProgram, type DrawnArcs } from "./programs.ts";
-import { FONT, type Scene } from "./scene.ts";
-import { NAME_LENGTH, type NetworkView, networkScene, type Point, type ViewEvents } from "./view.ts";
+import { paintShape, type Scene } from "./scene.ts";
+import { nameShape, nameWidth, networkScene, sizeOnScreen } from "./view.ts";
+import type { NetworkView, Point, ViewHost } from "./view.ts";
 
-export class GraphView implements NetworkView {
+export class GraphView implements NetworkView, Handled {
   readonly limits = null;
   private readonly sigma: Sigma;
   private readonly graph = new Graph({ type: "directed", multi: true, allowSelfLoops: true });
   private readonly drawn: DrawnArcs = { count: 0, fade: 1, focus: [], redraw: () => {} };
   private readonly keys: string[] = [];
-  private hovered = -1;
+  /** Where each variable stands, in the units of the document: it may have been dragged. */
+  private readonly x: Float64Array;
+  private readonly y: Float64Array;
+  private readonly variables: number[];
   private readonly calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   private readonly sizes: ResizeObserver;
+  private readonly card: HoverCard;
+  private readonly life = new AbortController();
+  /** Radii are drawn at this scale: smaller on a small screen. */
+  private screen: number;
   /** Names written in this frame. */
-  private names: NamePlaces | null = null;
-  private readonly widths = new Map<string, number>();
+  private names = new Map<number, Point>();
 
   constructor(
     private readonly network: Network,
     private readonly container: HTMLElement,
-    events: ViewEvents,
+    host: ViewHost,
     private look: Look,
     private shown: number,
   ) {
+    const { positions } = network.document;
+    this.x = Float64Array.from(positions, ([x]) => x);
+    this.y = Float64Array.from(positions, ([, y]) => y);
+    this.variables = positions.map((_, v) => v);
+    this.screen = sizeOnScreen(container.offsetWidth, container.offsetHeight);
     this.fillGraph();
     this.chooseArcs();
     this.sigma = new Sigma(this.graph, container, this.settings());
-    this.listen(events);
+    this.sigma.getMouseCaptor().enabled = false;
+    this.sigma.getTouchCaptor().enabled = false;
     this.chooseLayers();
-    this.sigma.on("beforeRender", () => {
-      this.names = null;
-    });
+    this.sigma.on("afterRender", () => this.writeNames(host.covered()));
     this.sigma.scheduleRender(); // now with names: places were not known before
+    this.card = new HoverCard(container);
+    listenToPointer(container, this, host, this.life.signal);
     this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(container);
   }
@@ -71,9 +88,8 @@ export class GraphView implements NetworkView {
     const [at, { width, height }] = [this.place(variable), this.sigma.getDimensions()];
     const margin = Math.min(40, width / 8);
     if (at.x > margin && at.y > margin && at.x < width - margin && at.y < height - margin) return;
-    const data = this.sigma.getNodeDisplayData(String(variable))!;
-    const ratio = Math.min(this.sigma.getCamera().ratio, 1);
-    this.move({ x: data.x, y: data.y, ratio });
+    const { x, y } = this.sigma.getNodeDisplayData(this.keys[variable])!;
+    this.move({ x, y, ratio: Math.min(this.sigma.getCamera().ratio, 1) });
   }
 
   zoom(factor: number): void {
@@ -82,11 +98,11 @@ export class GraphView implements NetworkView {
   }
 
   fit(): void {
-    this.move({ x: 0.5, y: 0.5, ratio: 1, angle: 0 });
+    this.move({ x: 0.5, y: 0.5, ratio: 1 });
   }
 
   place(variable: number): Point {
-    return this.sigma.framedGraphToViewport(this.sigma.getNodeDisplayData(String(variable))!);
+    return this.sigma.graphToViewport({ x: this.x[variable], y: this.y[variable] });
   }
 
   scene(): Scene {
@@ -94,43 +110,90 @@ export class GraphView implements NetworkView {
     return networkScene(this.network, this.look, this.shown, {
       width,
       height,
-      scale: this.sigma.scaleSize(1),
-      place: (v) => this.place(v),
-      names: this.names?.places ?? new Map(),
+      thickness: this.sigma.scaleSize(1),
+      disc: (v) => this.disc(v),
+      names: this.names,
     });
   }
 
   kill(): void {
+    this.life.abort();
     this.sizes.disconnect();
     this.sigma.kill();
   }
+
+  // What a hand does
+
+  variableAt(at: Point, reach: number): number | null {
+    const [{ x, y }, unit] = [this.sigma.viewportToGraph(at), this.sigma.getGraphToViewportRatio()];
+    const scale = this.sigma.scaleSize(this.screen);
+    let [nearest, least]: [number | null, number] = [null, reach];
+    for (const v of this.variables) {
+      const gap = Math.hypot(this.x[v] - x, this.y[v] - y) * unit - this.look.nodeSize[v] * scale;
+      if (gap <= least) [nearest, least] = [v, gap];
+    }
+    return nearest;
+  }
+
+  drag(variable: number, to: Point): void {
+    if (!this.sigma.getCustomBBox()) this.sigma.setCustomBBox(this.sigma.getBBox()); // dragging must not rescale
+    const { x, y } = this.sigma.viewportToGraph(to);
+    [this.x[variable], this.y[variable]] = [x, y];
+    const key = this.keys[variable];
+    this.graph.mergeNodeAttributes(key, { x, y });
+    this.sigma.refresh({
+      partialGraph: { nodes: [key], edges: this.graph.edges(key) },
+      skipIndexation: true,
+      schedule: true,
+    });
+  }
+
+  drop(): void {
+    this.sigma.refresh({ schedule: true });
+  }
+
+  pan(dx: number, dy: number): void {
+    const camera = this.sigma.getCamera();
+    const [from, to] = [{ x: 0, y: 0 }, { x: dx, y: dy }].map((at) => this.sigma.viewportToFramedGraph(at));
+    camera.setState({ x: camera.x + from.x - to.x, y: camera.y + from.y - to.y });
+  }
+
+  zoomAt(at: Point, factor: number): void {
+    const camera = this.sigma.getCamera();
+    camera.setState(this.sigma.getViewportZoomedState(at, camera.getBoundedRatio(camera.ratio / factor)));
+  }
+
+  hover(variable: number | null): void {
+    this.container.style.cursor = variable === null ? "" : "pointer";
+    if (variable === null) this.card.hide();
+    else this.card.show(short(this.network.document.variables[variable].name, 200), this.disc(variable));
+  }
+
+  // What sigma draws
 
   /** The container has another size; the first report only tells the one we know. */
   private resized(): void {
     const { width, height } = this.sigma.getDimensions();
     const { offsetWidth, offsetHeight } = this.container;
-    if (offsetWidth !== width || offsetHeight !== height) this.sigma.refresh({ schedule: true });
+    if (offsetWidth === width && offsetHeight === height) return;
+    this.screen = sizeOnScreen(offsetWidth, offsetHeight);
+    this.sigma.refresh({ schedule: true });
   }
 
-  private move(target: { x?: number; y?: number; ratio?: number; angle?: number }): void {
+  private move(target: { x?: number; y?: number; ratio?: number }): void {
     const camera = this.sigma.getCamera();
     if (this.calm) camera.setState(target);
     else void camera.animate(target, { duration: 220 });
   }
 
   private fillGraph(): void {
-    const { variables, positions, arcs } = this.network.document;
-    for (let v = 0; v < variables.length; v++) {
+    const { from, to } = this.network.document.arcs;
+    for (const v of this.variables) {
       this.keys.push(String(v));
-      this.graph.addNode(this.keys[v], {
-        x: positions[v][0],
-        y: positions[v][1],
-        label: short(variables[v].name, NAME_LENGTH),
-      });
+      this.graph.addNode(this.keys[v], { x: this.x[v], y: this.y[v] });
     }
-    for (let rank = 0; rank < arcs.from.length; rank++) {
-      this.graph.addDirectedEdgeWithKey(String(rank), String(arcs.from[rank]), String(arcs.to[rank]));
-    }
+    for (let rank = 0; rank < from.length; rank++)
+      this.graph.addDirectedEdgeWithKey(String(rank), this.keys[from[rank]], this.keys[to[rank]]);
   }
 
   private chooseArcs(): void {
@@ -138,8 +201,8 @@ export class GraphView implements NetworkView {
     this.drawn.count = this.shown;
     this.drawn.fade = this.look.fade;
     this.drawn.focus = Array.from(this.look.focus, ([rank, { color, alpha, width }]) => ({
-      from: String(from[rank]),
-      to: String(to[rank]),
+      from: this.keys[from[rank]],
+      to: this.keys[to[rank]],
       color: premultiplied(color, alpha),
       size: width,
     }));
@@ -148,16 +211,13 @@ export class GraphView implements NetworkView {
   /** Layers with nothing on them cost as much to lay over each other as those with something: they are left out. */
   private chooseLayers(): void {
     const { edgeLabels, hovers, hoverNodes } = this.sigma.getCanvases();
-    const raised = this.hovered >= 0 || this.look.selected !== null;
-    edgeLabels.style.display = "none";
-    for (const layer of [hovers, hoverNodes]) layer.style.display = raised ? "" : "none";
+    edgeLabels.style.display = hovers.style.display = "none";
+    hoverNodes.style.display = this.look.selected === null ? "none" : "";
   }
 
   private settings(): Partial<Settings> {
-    const { directed } = this.network.document;
-    const small = this.network.size <= 80;
     return {
-      edgeProgramClasses: { arc: arcProgram(directed, this.drawn) },
+      edgeProgramClasses: { arc: arcProgram(this.network.document.directed, this.drawn) },
       defaultEdgeType: "arc",
       nodeProgramClasses: { circle: discProgram },
       nodeReducer: (key) => this.nodeData(Number(key)),
@@ -167,23 +227,17 @@ export class GraphView implements NetworkView {
       stagePadding: 48,
       minCameraRatio: 0.02,
       maxCameraRatio: 3,
-      labelFont: FONT,
-      labelSize: 12,
-      labelRenderedSizeThreshold: small ? 0 : 2,
-      labelDensity: small ? 8 : 2,
-      labelGridCellSize: 100,
-      defaultDrawNodeLabel: (context, data) => this.drawName(context, data),
-      defaultDrawNodeHover: (context, data) => this.drawHover(context, data),
-      doubleClickZoomingRatio: 1.6,
+      renderLabels: false,
+      defaultDrawNodeHover: () => {},
       allowInvalidContainer: true,
     };
   }
 
   private nodeData(v: number): Partial<NodeDisplayData> {
-    const { x, y, label } = this.graph.getNodeAttributes(this.keys[v]);
-    const { nodeColor, nodeSize, named, faded, selected } = this.look;
+    const { nodeColor, nodeAlpha, nodeSize, faded, selected } = this.look;
     const highlighted = selected !== null && !faded[v]; // drawn above the rest
-    return { x, y, label, color: nodeColor[v], size: nodeSize[v], forceLabel: named[v] === 1, highlighted };
+    const color = premultiplied(nodeColor[v], nodeAlpha[v]);
+    return { x: this.x[v], y: this.y[v], label: null, color, size: nodeSize[v] * this.screen, highlighted };
   }
 
   private arcData(rank: number) {
@@ -191,112 +245,22 @@ export class GraphView implements NetworkView {
     return { color: premultiplied(color[rank], Math.round(alpha[rank] * 50) / 50), size: width[rank] };
   }
 
-  private drawName(
-    context: CanvasRenderingContext2D,
-    data: PartialButFor<NodeDisplayData, "x" | "y" | "size" | "label">,
-  ) {
-    const v = Number((data as unknown as { key: string }).key);
-    const { palette, faded, selected, named } = this.look;
-    if (!this.sigma || !data.label) return;
-    if (faded[v] && selected !== null) return; // while one is selected only its own neighbours speak
-    context.font = `${v === selected ? 650 : 450} 12px ${FONT}`;
-    this.names ??= new NamePlaces(this.container.offsetWidth, this.discs());
-    const disc = { x: data.x, y: data.y, r: data.size };
-    const at = this.names.place(v, disc, this.widthOf(context, data.label), named[v] === 1);
-    if (at === null) return;
-    context.lineJoin = "round";
-    context.lineWidth = 3;
-    context.strokeStyle = palette.ground;
-    context.strokeText(data.label, at.x, at.y);
-    context.fillStyle = palette.ink;
-    context.fillText(data.label, at.x, at.y);
+  private disc(v: number): Disc {
+    return { ...this.place(v), r: this.sigma.scaleSize(this.look.nodeSize[v] * this.screen) };
   }
 
-  /** The variables as they stand on screen, unless they are too many for names to keep clear of them. */
-  private discs(): Disc[] {
-    if (this.keys.length > MOST_DISCS) return [];
-    return this.keys.map((_, v) => ({ ...this.place(v), r: this.sigma.scaleSize(this.look.nodeSize[v]) }));
-  }
-
-  private widthOf(context: CanvasRenderingContext2D, name: string): number {
-    const known = this.widths.get(name) ?? context.measureText(name).width;
-    this.widths.set(name, known);
-    return known;
-  }
-
-  /** The variable under the pointer: its name on a small card. */
-  private drawHover(
-    context: CanvasRenderingContext2D,
-    data: PartialButFor<NodeDisplayData, "x" | "y" | "size" | "label">,
-  ) {
-    if (Number((data as unknown as { key: string }).key) !== this.hovered) return; // highlighted, but not under it
-    const { palette } = this.look;
-    context.font = `600 12px ${FONT}`;
-    const width = context.measureText(data.label ?? "").width;
-    const left = nameLeft({ x: data.x, y: data.y, r: data.size }, width, this.container.offsetWidth);
-    const start = Math.min(left, data.x - data.size) - 6;
-    context.fillStyle = palette.surface;
-    context.strokeStyle = palette.line;
-    context.lineWidth = 1;
-    context.shadowColor = "rgba(0,0,0,0.18)";
-    context.shadowBlur = 8;
-    context.beginPath();
-    context.roundRect(start, data.y - 12, 2 * data.size + width + 18, 24, 12);
-    context.fill();
-    context.shadowBlur = 0;
-    context.stroke();
-    context.fillStyle = palette.ink;
-    context.fillText(data.label ?? "", left, data.y + 4);
-  }
-
-  private listen(events: ViewEvents): void {
-    let dragged: string | null = null;
-    let moved = false;
-    let clicked: string | null = null;
-    const select = (node: string | null) => events.select((clicked = node) === null ? null : Number(node));
-    this.sigma.on("clickNode", ({ node }) => moved || select(node));
-    this.sigma.on("clickStage", () => select(null));
-    // Sigma calls any two quick clicks a double click, also when they hit different things.
-    this.sigma.on("doubleClickNode", ({ node, preventSigmaDefault }) => {
-      preventSigmaDefault();
-      if (node === clicked) events.open(Number(node));
-      else select(node);
+  private writeNames(covered: readonly Box[]): void {
+    const { network, look } = this;
+    const { width, height } = this.sigma.getDimensions();
+    const context = this.sigma.getCanvases().labels.getContext("2d")!;
+    this.names = placeNames(network, look, this.variables, {
+      width,
+      height,
+      covered,
+      disc: (v) => this.disc(v),
+      widthOf: (v) => nameWidth(network, look, v),
     });
-    this.sigma.on("doubleClickStage", ({ preventSigmaDefault }) => {
-      if (clicked === null) return;
-      preventSigmaDefault();
-      select(null);
-    });
-    this.sigma.on("downNode", ({ node }) => {
-      [dragged, moved] = [node, false];
-      if (!this.sigma.getCustomBBox()) this.sigma.setCustomBBox(this.sigma.getBBox()); // dragging must not rescale
-    });
-    this.sigma.on("moveBody", ({ event }) => {
-      if (dragged === null) return;
-      moved = true;
-      Object.assign(this.graph.getNodeAttributes(dragged), this.sigma.viewportToGraph(event));
-      this.sigma.refresh({
-        partialGraph: { nodes: [dragged], edges: this.graph.edges(dragged) },
-        skipIndexation: true,
-        schedule: true,
-      });
-      event.preventSigmaDefault();
-      event.original.preventDefault();
-      event.original.stopPropagation();
-    });
-    const drop = () => {
-      if (dragged !== null && moved) this.sigma.refresh({ schedule: true }); // names are placed anew
-      dragged = null;
-    };
-    this.sigma.on("upNode", drop);
-    this.sigma.on("upStage", drop);
-    const hover = (v: number) => {
-      this.hovered = v;
-      this.chooseLayers();
-      this.container.style.cursor = v < 0 ? "" : "pointer";
-    };
-    this.sigma.on("enterNode", ({ node }) => hover(Number(node)));
-    this.sigma.on("leaveNode", () => hover(-1));
+    for (const [v, at] of this.names) paintShape(context, nameShape(network, look, v, at));
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * How every variable and arc looks in the present state: colour, width, fading, whose name is always written.
+ * How every variable and arc looks in the present state: colour, width, fading, whose name must be written.
  *
  * One pure function decides; the WebGL view, the plain view and the exported picture all draw what it says.
  */
@@ -14,7 +14,9 @@ export interface Look {
   readonly selected: number | null;
   /** Of each variable. */
   readonly nodeColor: readonly string[];
+  readonly nodeAlpha: Float32Array;
   readonly nodeSize: Float32Array;
+  /** Whose name must be written, whatever it covers. */
   readonly named: Uint8Array;
   readonly faded: Uint8Array;
   /** Of all arcs, whatever is selected. */
@@ -50,8 +52,8 @@ export interface Situation {
   readonly change: Float64Array | null;
 }
 
-/** At most so many names are written beside the neighbours of a selected variable. */
-const MOST_NAMED = 30;
+/** What a faded variable keeps of its colour: the lit arcs behind it are seen through it. */
+const FAINT = 0.28;
 
 /** Stronger arcs are wider and darker; where there are many, all are thinner, so that their sum can be read. */
 export function arcLook(network: Network, palette: Palette, sides: readonly Side[] | null): ArcLook {
@@ -79,27 +81,26 @@ function nodesLook({ network, palette, selected, evidence, change }: Situation, 
   const n = network.size;
   const nodeSize = nodeSizes(network);
   const nodeColor: string[] = new Array(n);
+  const nodeAlpha = new Float32Array(n).fill(1);
   const [named, faded] = [new Uint8Array(n), new Uint8Array(n)];
-  const faint = mix(palette.ground, palette.node, 0.28);
   for (let v = 0; v < n; v++) {
     const role = roles?.get(v);
     if (v === selected) nodeColor[v] = palette.ink;
     else if (role !== undefined) nodeColor[v] = palette.roles[role];
-    else if (roles !== null) nodeColor[v] = faint;
-    else if (change !== null)
+    else if (roles === null && change !== null)
       nodeColor[v] = mix(palette.node, palette.changed, Math.sqrt(Math.min(1, change[v] * 1.5)));
     else nodeColor[v] = palette.node;
     if (evidence.has(v)) nodeColor[v] = palette.evidence;
-    faded[v] = roles !== null && v !== selected && role === undefined && !evidence.has(v) ? 1 : 0;
+    if (roles === null || v === selected || role !== undefined || evidence.has(v)) continue;
+    faded[v] = 1;
+    nodeAlpha[v] = FAINT;
   }
   if (selected !== null) {
     named[selected] = 1;
     nodeSize[selected] *= 1.35;
-    let left = MOST_NAMED;
-    for (const v of roles!.keys()) if (left-- > 0) named[v] = 1;
   }
   for (const v of evidence.keys()) if (v < n) named[v] = 1;
-  return { nodeColor, nodeSize, named, faded };
+  return { nodeColor, nodeAlpha, nodeSize, named, faded };
 }
 
 /** The shown arcs of a variable in the colours of their roles, and those from its spouses to its children. */

@@ -1,76 +1,145 @@
 /**
  * Where names stand: beside their variables, where they cover neither another name nor another variable.
  *
- * Four places are tried: right, left, below, above. In a small network a name that fits nowhere covers something
- * rather than being left out only if it must be written; in a large one the discs are too many to go round.
+ * The selected variable's name finds its place first, then those of the evidence, then the rest, those with the most
+ * arcs first. A name without a free place may cover smaller variables, for in the middle of a large network every place
+ * is taken and it is the hubs there that a reader looks for. Else it is left out, unless it must be written.
  */
 
+import { clamp } from "./document.ts";
+import type { Look } from "./look.ts";
+import type { Network } from "./network.ts";
 import type { Point } from "./view.ts";
 
 export interface Disc extends Point {
   readonly r: number;
 }
 
-interface Box {
+export interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;
   readonly bottom: number;
 }
 
-/** Up to so many variables names keep clear of all discs. */
-export const MOST_DISCS = 400;
+/** What names stand on. */
+export interface Stage {
+  readonly width: number;
+  readonly height: number;
+  /** What lies over the network: the legend, the buttons. */
+  readonly covered: readonly Box[];
+  disc(v: number): Disc;
+  /** Of the name of a variable, in pixels. */
+  widthOf(v: number): number;
+}
+
 const HEIGHT = 15;
 const GAP = 4;
+/** Square pixels to each name, at the least: more names than that are a heap. */
+const ROOM_FOR_ONE = 6000;
+/** A name covers variables up to this share of its own one's radius. */
+const SMALLER = 0.85;
 
-export class NamePlaces {
-  /** Where each name that was placed begins: its left end, on its base line. */
-  readonly places = new Map<number, Point>();
-  private readonly boxes: Box[] = [];
+/** Where each name that is written begins: its left end, on its base line. */
+export function placeNames(
+  network: Network,
+  look: Look,
+  variables: readonly number[],
+  stage: Stage,
+): Map<number, Point> {
+  const speaks = (v: number) => look.named[v] === 1 || !look.faded[v];
+  const discs = new Map<number, Disc>();
+  for (const v of variables) if (speaks(v)) discs.set(v, stage.disc(v));
+  for (const [v, { x, y }] of discs) if (!(x >= 0 && y >= 0 && x <= stage.width && y <= stage.height)) discs.delete(v);
+  const room = new Room(stage, [...discs.values()]);
+  const places = new Map<number, Point>();
+  let left = (stage.width * stage.height) / ROOM_FOR_ONE;
+  for (const v of inOrder(network, look, discs)) {
+    if (left <= 0 && !look.named[v]) break;
+    const at = room.take(discs.get(v)!, stage.widthOf(v), look.named[v] === 1);
+    if (at === null) continue;
+    places.set(v, at);
+    left--;
+  }
+  return places;
+}
+
+function inOrder(network: Network, { named, selected }: Look, discs: ReadonlyMap<number, Disc>): number[] {
+  const first = (v: number) => (v === selected ? 2 : named[v]);
+  return [...discs.keys()].sort((a, b) => first(b) - first(a) || network.degree(b) - network.degree(a) || a - b);
+}
+
+/** What is taken of the view: by variables, by names, and by what lies over it. */
+export class Room {
+  private readonly taken: Box[];
+  /** Discs by the cells of a grid that their centres lie in. */
+  private readonly cells = new Map<number, Disc[]>();
+  private readonly cell = 40;
+  private largest = 0;
 
   constructor(
-    private readonly width: number,
-    private readonly discs: readonly Disc[],
-  ) {}
-
-  /** The place of a name of this width beside its disc; null where it fits nowhere and need not be written. */
-  place(v: number, disc: Disc, width: number, needed: boolean): Point | null {
-    const choices = this.choices(disc, width);
-    const beside = choices[nameLeft(disc, width, this.width) < disc.x ? 1 : 0];
-    const box = choices.find((choice) => this.isFree(choice, disc)) ?? (needed ? beside : null);
-    if (box === null) return null;
-    this.boxes.push(box);
-    const at = { x: box.left, y: box.bottom - GAP };
-    this.places.set(v, at);
-    return at;
+    private readonly view: Pick<Stage, "width" | "height" | "covered">,
+    discs: readonly Disc[],
+  ) {
+    this.taken = [...view.covered];
+    for (const disc of discs) {
+      this.largest = Math.max(this.largest, disc.r);
+      const key = this.key(Math.floor(disc.x / this.cell), Math.floor(disc.y / this.cell));
+      const own = this.cells.get(key);
+      if (own === undefined) this.cells.set(key, [disc]);
+      else own.push(disc);
+    }
   }
 
+  /** Room for a name of this width beside its disc; null where there is none and it need not be written. */
+  take(own: Disc, width: number, needed: boolean): Point | null {
+    const boxes = this.choices(own, width);
+    const clear = (covers: number) => boxes.find((box) => this.isFree(box, own, covers));
+    let box = clear(0) ?? clear(SMALLER * own.r);
+    if (needed) box ??= clear(Infinity) ?? this.inside(boxes[0]);
+    if (box === undefined) return null;
+    this.taken.push(box);
+    return { x: box.left, y: box.bottom - GAP };
+  }
+
+  /** Right, left, below, above. */
   private choices({ x, y, r }: Disc, width: number): Box[] {
     const box = (left: number, top: number): Box => ({ left, top, right: left + width + 3, bottom: top + HEIGHT });
     const middle = y - HEIGHT / 2 + 1;
-    const right = box(x + r + GAP, middle);
-    const left = box(x - r - GAP - width - 3, middle);
-    return [right, left, box(x - width / 2, y + r + 1), box(x - width / 2, y - r - HEIGHT - 1)];
+    const beside = [box(x + r + GAP, middle), box(x - r - GAP - width - 3, middle)];
+    return [...beside, box(x - width / 2, y + r + 1), box(x - width / 2, y - r - HEIGHT - 1)];
   }
 
-  private isFree(box: Box, own: Disc): boolean {
-    const overlaps = (other: Box) =>
-      box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
-    if (box.left < 0 || box.right > this.width || this.boxes.some(overlaps)) return false;
-    return this.discs.every((disc) => {
-      if (disc.x === own.x && disc.y === own.y) return true;
-      const nearest = { x: clampTo(disc.x, box.left, box.right), y: clampTo(disc.y, box.top, box.bottom) };
-      return Math.hypot(disc.x - nearest.x, disc.y - nearest.y) >= disc.r;
-    });
+  /** Is the place within the view, and clear of names and of all other discs but those up to this radius? */
+  private isFree(box: Box, own: Disc, covers: number): boolean {
+    const { width, height } = this.view;
+    if (box.left < 0 || box.top < 0 || box.right > width || box.bottom > height) return false;
+    for (const other of this.taken)
+      if (box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)
+        return false;
+    if (this.largest <= covers) return true;
+    const column = (x: number) => Math.floor(x / this.cell);
+    for (let i = column(box.left - this.largest); i <= column(box.right + this.largest); i++) {
+      for (let j = column(box.top - this.largest); j <= column(box.bottom + this.largest); j++) {
+        for (const disc of this.cells.get(this.key(i, j)) ?? [])
+          if (disc.r > covers && disc !== own && overlaps(box, disc)) return false;
+      }
+    }
+    return true;
+  }
+
+  private inside(box: Box): Box {
+    const across = clamp(0, -box.left, this.view.width - box.right);
+    const along = clamp(0, -box.top, this.view.height - box.bottom);
+    const { left, right, top, bottom } = box;
+    return { left: left + across, right: right + across, top: top + along, bottom: bottom + along };
+  }
+
+  private key(i: number, j: number): number {
+    return (i + 1000) * 100_000 + j + 1000;
   }
 }
 
-/** The left end of a name right of its disc, or left of it where the view would cut it off. */
-export function nameLeft({ x, r }: Disc, width: number, viewWidth: number): number {
-  const [right, left] = [x + r + GAP, x - r - GAP - width];
-  return right + width > viewWidth && left > 0 ? left : right;
-}
-
-function clampTo(x: number, low: number, high: number): number {
-  return Math.min(Math.max(x, low), high);
+function overlaps(box: Box, { x, y, r }: Disc): boolean {
+  return Math.hypot(x - clamp(x, box.left, box.right), y - clamp(y, box.top, box.bottom)) < r;
 }

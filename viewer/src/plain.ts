@@ -5,33 +5,46 @@
  * strongest arcs first, and the selected variable always.
  */
 
+import { clamp } from "./document.ts";
 import { short, whole } from "./dom.ts";
+import { HoverCard } from "./hover.ts";
 import type { Look } from "./look.ts";
-import { NamePlaces } from "./names.ts";
+import { type Disc, placeNames } from "./names.ts";
 import type { Network } from "./network.ts";
+import { type Handled, listenToPointer } from "./pointer.ts";
 import { type Scene, sceneElement } from "./scene.ts";
-import { NAME_LENGTH, type NetworkView, networkScene, type Point, type ViewEvents } from "./view.ts";
+import { nameWidth, networkScene, sizeOnScreen } from "./view.ts";
+import type { NetworkView, Point, ViewHost } from "./view.ts";
 
 const MOST_ARCS = 600;
 const MOST_VARIABLES = 300;
 const PADDING = 48;
-const LETTER = 6.8; // the mean width of a letter
 
-export class PlainView implements NetworkView {
+export class PlainView implements NetworkView, Handled {
   private readonly centre = { x: 0.5, y: 0.5 };
   private ratio = 1;
+  /** Where each variable stands, in the unit square from its upper left corner: it may have been dragged. */
+  private readonly spots: Point[];
+  private readonly picture = document.createElement("div");
+  private readonly card: HoverCard;
   private readonly sizes: ResizeObserver;
+  private readonly life = new AbortController();
 
   constructor(
     private readonly network: Network,
     private readonly container: HTMLElement,
-    private readonly events: ViewEvents,
+    private readonly host: ViewHost,
     private look: Look,
     private shown: number,
+    /** Why it is not WebGL that draws. */
+    private readonly reason: string,
   ) {
+    this.spots = network.document.positions.map(([x, y]) => ({ x, y: 1 - y }));
+    container.append(this.picture);
+    this.card = new HoverCard(container);
     this.sizes = new ResizeObserver(() => this.paint());
     this.sizes.observe(container);
-    this.listen();
+    listenToPointer(container, this, host, this.life.signal);
     this.paint();
   }
 
@@ -40,7 +53,7 @@ export class PlainView implements NetworkView {
     const less = size > MOST_VARIABLES || this.shown > MOST_ARCS;
     const what = `up to ${whole(MOST_ARCS)} arcs and ${whole(MOST_VARIABLES)} variables`;
     return (
-      "This browser has no WebGL, so the network is drawn the plain way" +
+      `${this.reason}, so the network is drawn the plain way` +
       (less ? `: only the strongest are shown, ${what}.` : ".")
     );
   }
@@ -58,14 +71,13 @@ export class PlainView implements NetworkView {
   reveal(variable: number): void {
     const [at, { width, height }] = [this.place(variable), this.frame()];
     if (at.x > PADDING && at.y > PADDING && at.x < width - PADDING && at.y < height - PADDING) return;
-    const [x, y] = this.network.document.positions[variable];
-    Object.assign(this.centre, { x, y: 1 - y });
+    Object.assign(this.centre, this.spots[variable]);
     this.paint();
   }
 
   zoom(factor: number): void {
-    this.ratio = Math.min(40, Math.max(0.3, this.ratio * factor));
-    this.paint();
+    const { width, height } = this.frame();
+    this.zoomAt({ x: width / 2, y: height / 2 }, factor);
   }
 
   fit(): void {
@@ -76,45 +88,96 @@ export class PlainView implements NetworkView {
 
   place(variable: number): Point {
     const { width, height, span } = this.frame();
-    const [x, y] = this.network.document.positions[variable];
-    return { x: width / 2 + (x - this.centre.x) * span, y: height / 2 + (1 - y - this.centre.y) * span };
+    const { x, y } = this.spots[variable];
+    return { x: width / 2 + (x - this.centre.x) * span, y: height / 2 + (y - this.centre.y) * span };
   }
 
   scene(): Scene {
     const { width, height } = this.frame();
+    const { network, look } = this;
     const drawn = this.drawnVariables();
-    const scale = Math.min(1.6, Math.sqrt(this.ratio));
-    const full = networkScene(this.network, this.look, Math.min(this.shown, MOST_ARCS), {
-      width,
-      height,
-      scale,
-      place: (v) => this.place(v),
-      names: this.namePlaces(drawn, scale),
-    });
+    const disc = (v: number) => this.disc(v);
+    const widthOf = (v: number) => nameWidth(network, look, v);
+    const covered = this.host.covered();
+    const names = placeNames(network, look, [...drawn], { width, height, covered, disc, widthOf });
+    const frame = { width, height, thickness: this.magnified(), disc, names };
+    const full = networkScene(network, look, Math.min(this.shown, MOST_ARCS), frame);
     const shapes = full.shapes.filter((s) => s.shape !== "group" || s.variable === undefined || drawn.has(s.variable));
     return { ...full, shapes };
   }
 
   kill(): void {
+    this.life.abort();
     this.sizes.disconnect();
     this.container.replaceChildren();
   }
+
+  // What a hand does
+
+  variableAt(at: Point, reach: number): number | null {
+    let [nearest, least]: [number | null, number] = [null, reach];
+    for (const v of this.drawnVariables()) {
+      const { x, y, r } = this.disc(v);
+      const gap = Math.hypot(x - at.x, y - at.y) - r;
+      if (gap <= least) [nearest, least] = [v, gap];
+    }
+    return nearest;
+  }
+
+  drag(variable: number, to: Point): void {
+    this.spots[variable] = this.spotAt(to);
+    this.paint();
+  }
+
+  drop(): void {}
+
+  pan(dx: number, dy: number): void {
+    const { span } = this.frame();
+    Object.assign(this.centre, { x: this.centre.x - dx / span, y: this.centre.y - dy / span });
+    this.paint();
+  }
+
+  zoomAt(at: Point, factor: number): void {
+    const before = this.spotAt(at);
+    this.ratio = clamp(this.ratio * factor, 0.3, 40);
+    const after = this.spotAt(at);
+    this.centre.x += before.x - after.x;
+    this.centre.y += before.y - after.y;
+    this.paint();
+  }
+
+  hover(variable: number | null): void {
+    if (variable === null) this.card.hide();
+    else this.card.show(short(this.network.document.variables[variable].name, 200), this.disc(variable));
+    this.container.style.cursor = variable === null ? "" : "pointer";
+  }
+
+  // What is drawn
 
   private frame(): { width: number; height: number; span: number } {
     const { clientWidth: width, clientHeight: height } = this.container;
     return { width, height, span: Math.max(50, Math.min(width, height) - 2 * PADDING) * this.ratio };
   }
 
+  /** The spot of the unit square at a point of the view. */
+  private spotAt({ x, y }: Point): Point {
+    const { width, height, span } = this.frame();
+    return { x: this.centre.x + (x - width / 2) / span, y: this.centre.y + (y - height / 2) / span };
+  }
+
+  private magnified(): number {
+    return Math.min(1.6, Math.sqrt(this.ratio));
+  }
+
+  private disc(v: number): Disc {
+    const { width, height } = this.frame();
+    return { ...this.place(v), r: this.look.nodeSize[v] * this.magnified() * sizeOnScreen(width, height) };
+  }
+
   private paint(): void {
-    const picture = sceneElement(this.scene(), {
-      click: (v) => this.events.select(v),
-      doubleClick: (v) => this.events.open(v),
-    });
+    const picture = sceneElement(this.scene());
     picture.setAttribute("class", "plain");
-    const focused = this.container.contains(document.activeElement) && document.activeElement;
-    const variable = focused ? focused.getAttribute("data-variable") : null;
-    this.container.replaceChildren(picture);
-    if (variable !== null) picture.querySelector<SVGElement>(`[data-variable="${Number(variable)}"]`)?.focus();
+    this.picture.replaceChildren(picture);
   }
 
   /** The ends of the strongest arcs, then variables by index, up to the limit; the selected one always. */
@@ -125,45 +188,5 @@ export class PlainView implements NetworkView {
     for (let rank = 0; rank < Math.min(this.shown, MOST_ARCS); rank++) drawn.add(from[rank]).add(to[rank]);
     for (let v = 0; v < this.network.size && drawn.size < MOST_VARIABLES; v++) drawn.add(v);
     return drawn;
-  }
-
-  /** Names that find room, those that must be written first. */
-  private namePlaces(drawn: Set<number>, scale: number): ReadonlyMap<number, Point> {
-    const { look, network } = this;
-    const disc = (v: number) => ({ ...this.place(v), r: look.nodeSize[v] * scale });
-    const names = new NamePlaces(this.frame().width, Array.from(drawn, disc));
-    for (const v of [...drawn].sort((a, b) => look.named[b] - look.named[a] || look.nodeSize[b] - look.nodeSize[a])) {
-      if (look.selected !== null && !look.named[v]) continue;
-      const name = short(network.document.variables[v].name, NAME_LENGTH);
-      names.place(v, disc(v), LETTER * name.length, look.named[v] === 1);
-    }
-    return names.places;
-  }
-
-  private listen(): void {
-    this.container.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 400));
-    });
-    let [x, y, down, far] = [0, 0, false, false];
-    this.container.addEventListener("pointerdown", (event) => {
-      [x, y, down, far] = [event.clientX, event.clientY, true, false];
-    });
-    this.container.addEventListener("pointermove", (event) => {
-      if (!down || Math.hypot(event.clientX - x, event.clientY - y) < (far ? 0 : 4)) return;
-      far = true;
-      const { span } = this.frame();
-      this.centre.x -= (event.clientX - x) / span;
-      this.centre.y -= (event.clientY - y) / span;
-      [x, y] = [event.clientX, event.clientY];
-      this.paint();
-    });
-    this.container.addEventListener("pointerup", () => {
-      down = false;
-    });
-    this.container.addEventListener("pointerleave", () => {
-      down = false;
-    });
-    this.container.addEventListener("click", () => far || this.events.select(null));
   }
 }

@@ -171,7 +171,8 @@ export function sceneCanvas(scene: Scene, scale: number): HTMLCanvasElement {
   return canvas;
 }
 
-function paintShape(context: CanvasRenderingContext2D, shape: Shape): void {
+/** One shape on a canvas. */
+export function paintShape(context: CanvasRenderingContext2D, shape: Shape): void {
   if (shape.shape === "group") {
     for (const part of shape.shapes) paintShape(context, part);
     return;
@@ -205,7 +206,7 @@ function outline(shape: Exclude<Shape, { shape: "text" | "group" }>): Path2D {
 }
 
 function paintText(context: CanvasRenderingContext2D, shape: Extract<Shape, { shape: "text" }>): void {
-  context.font = `${shape.bold ? 600 : 400} ${shape.size}px ${FONT}`;
+  context.font = font(shape.size, shape.bold);
   context.textAlign = shape.anchor === "middle" ? "center" : (shape.anchor ?? "start");
   if (shape.halo) {
     context.strokeStyle = shape.halo;
@@ -215,4 +216,24 @@ function paintText(context: CanvasRenderingContext2D, shape: Extract<Shape, { sh
   }
   context.fillStyle = shape.fill ?? "#000";
   context.fillText(shape.text, shape.x, shape.y);
+}
+
+function font(size: number, bold = false): string {
+  return `${bold ? 600 : 400} ${size}px ${FONT}`;
+}
+
+const measured = new Map<string, number>();
+let ruler: CanvasRenderingContext2D | null = null;
+
+/** How long a text is, in pixels; each is measured once. */
+export function textWidth(text: string, size: number, bold = false): number {
+  const key = `${font(size, bold)} ${text}`;
+  let width = measured.get(key);
+  if (width === undefined) {
+    ruler ??= document.createElement("canvas").getContext("2d")!;
+    ruler.font = font(size, bold);
+    width = ruler.measureText(text).width;
+    measured.set(key, width);
+  }
+  return width;
 }

@@ -34,7 +34,7 @@ export class Refused extends Error {}
 export function serverSource(): Source {
   return {
     document: () => getJson("/api/document"),
-    other: () => getJson("/api/other", true),
+    other: () => getJson("/api/other"),
     local: (variable) => getJson(`/api/local/${variable}`) as Promise<LocalDistribution>,
     marginals: async (evidence) => {
       const body = JSON.stringify({ evidence: Object.fromEntries(evidence) });
@@ -98,9 +98,8 @@ export function widgetSource(model: WidgetModel): Source {
   };
 }
 
-async function getJson(path: string, mayBeMissing = false): Promise<unknown> {
-  const response = await reach(path);
-  return mayBeMissing && response.status === 404 ? null : answer(response);
+async function getJson(path: string): Promise<unknown> {
+  return answer(await reach(path));
 }
 
 async function reach(path: string, request: RequestInit = {}): Promise<Response> {

@@ -2,8 +2,9 @@
 
 import { short } from "./dom.ts";
 import type { ArcPaint, Look } from "./look.ts";
+import type { Box, Disc } from "./names.ts";
 import type { Network } from "./network.ts";
-import type { Scene, Shape } from "./scene.ts";
+import { type Scene, type Shape, textWidth } from "./scene.ts";
 
 export interface Point {
   readonly x: number;
@@ -28,40 +29,57 @@ export interface NetworkView {
   kill(): void;
 }
 
-export interface ViewEvents {
+/** What a view tells, and asks. */
+export interface ViewHost {
   select(variable: number | null): void;
   open(variable: number): void;
+  /** What lies over the network, where no name should stand. */
+  covered(): readonly Box[];
 }
 
 export interface Frame {
   readonly width: number;
   readonly height: number;
-  /** Pixels per unit of the sizes in a look. */
-  readonly scale: number;
-  place(variable: number): Point;
+  /** Pixels per unit of the widths in a look. */
+  readonly thickness: number;
+  disc(variable: number): Disc;
   /** The names that are written, and where they begin. */
   readonly names: ReadonlyMap<number, Point>;
 }
 
-export const NAME_LENGTH = 32;
+const NAME_LENGTH = 32;
+const NAME_SIZE = 12;
 
-/** The network as shapes: faded arcs, arcs in focus, variables, names. */
+/** The scale of radii in a view of this size: on a small screen discs are smaller, and there is room between them. */
+export function sizeOnScreen(width: number, height: number): number {
+  return Math.sqrt(Math.min(1, Math.max(100, Math.min(width, height)) / 640));
+}
+
+/** The name of a variable as it stands on the network. */
+export function nameOf(network: Network, v: number): string {
+  return short(network.document.variables[v].name, NAME_LENGTH);
+}
+
+export function nameWidth(network: Network, look: Look, v: number): number {
+  return textWidth(nameOf(network, v), NAME_SIZE, v === look.selected);
+}
+
+/** The network as shapes: arcs, above them those in focus, variables, names. */
 export function networkScene(network: Network, look: Look, shown: number, frame: Frame): Scene {
   const shapes: Shape[] = [];
   const { color, alpha, width } = look.arcs;
   for (let rank = Math.min(shown, network.arcCount) - 1; rank >= 0; rank--) {
     if (look.focus.has(rank)) continue;
     const paint = { color: color[rank], alpha: alpha[rank] * look.fade, width: width[rank] };
-    shapes.push(...arcShapes(network, look, rank, paint, frame));
+    shapes.push(...arcShapes(network, rank, paint, frame));
   }
-  for (const [rank, paint] of look.focus) shapes.push(...arcShapes(network, look, rank, paint, frame));
+  for (const [rank, paint] of look.focus) shapes.push(...arcShapes(network, rank, paint, frame));
   const inSight = (p: Point) => p.x > -20 && p.y > -20 && p.x < frame.width + 20 && p.y < frame.height + 20;
   const variables = Array.from({ length: network.size }, (_, v) => v).sort((a, b) => look.faded[b] - look.faded[a]);
   for (const v of variables) {
-    const at = frame.place(v);
-    if (!inSight(at)) continue;
-    const r = look.nodeSize[v] * frame.scale;
-    const parts: Shape[] = [{ shape: "circle", ...at, r, fill: look.nodeColor[v] }];
+    const disc = frame.disc(v);
+    if (!inSight(disc)) continue;
+    const parts: Shape[] = [{ shape: "circle", ...disc, fill: look.nodeColor[v], alpha: look.nodeAlpha[v] }];
     const name = frame.names.get(v);
     if (name) parts.push(nameShape(network, look, v, name));
     shapes.push({ shape: "group", variable: v, label: short(network.document.variables[v].name, 200), shapes: parts });
@@ -69,31 +87,23 @@ export function networkScene(network: Network, look: Look, shown: number, frame:
   return { width: frame.width, height: frame.height, ground: look.palette.ground, shapes };
 }
 
-function nameShape(network: Network, look: Look, v: number, at: Point): Shape {
-  return {
-    shape: "text",
-    ...at,
-    text: short(network.document.variables[v].name, NAME_LENGTH),
-    size: 12,
-    bold: v === look.selected,
-    fill: look.faded[v] ? look.palette.muted : look.palette.ink,
-    halo: look.palette.ground,
-    alpha: look.faded[v] ? 0.6 : 1,
-  };
+export function nameShape(network: Network, look: Look, v: number, at: Point): Shape {
+  const bold = v === look.selected;
+  const { ink: fill, ground: halo } = look.palette;
+  return { shape: "text", ...at, text: nameOf(network, v), size: NAME_SIZE, bold, fill, halo };
 }
 
-function arcShapes(network: Network, look: Look, rank: number, paint: ArcPaint, frame: Frame): Shape[] {
+function arcShapes(network: Network, rank: number, paint: ArcPaint, frame: Frame): Shape[] {
   const { arcs, directed } = network.document;
-  const [from, to] = [frame.place(arcs.from[rank]), frame.place(arcs.to[rank])];
+  const [from, to] = [frame.disc(arcs.from[rank]), frame.disc(arcs.to[rank])];
   const outside = (a: number, b: number, end: number) => (a < 0 && b < 0) || (a > end && b > end);
   if (outside(from.x, to.x, frame.width) || outside(from.y, to.y, frame.height)) return [];
   const length = Math.hypot(to.x - from.x, to.y - from.y);
-  const gap = look.nodeSize[arcs.to[rank]] * frame.scale;
-  if (length <= gap) return [];
+  if (length <= to.r) return [];
   const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
-  const width = Math.max(paint.width * frame.scale, 0.6);
+  const width = Math.max(paint.width * frame.thickness, 0.6);
   const head = directed ? arrowLength(width) : 0;
-  const tip = { x: to.x - dx * gap, y: to.y - dy * gap };
+  const tip = { x: to.x - dx * to.r, y: to.y - dy * to.r };
   const neck = { x: tip.x - dx * head, y: tip.y - dy * head };
   const { color, alpha } = paint;
   const line: Shape = { shape: "line", x1: from.x, y1: from.y, x2: neck.x, y2: neck.y, stroke: color, width, alpha };

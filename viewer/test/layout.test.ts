@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { apart, columns, layoutOf, leavesBelow, openedSplits, type Sizes } from "../src/distributions/layout.ts";
-import type { TreeLocal, TreeNode } from "../src/document.ts";
+import { isLeaf, type TreeLocal, type TreeNode } from "../src/document.ts";
 
 const sizes: Sizes = { split: [100, 40], leaf: [120, 60], column: 50, gap: 10, margin: 20 };
+function local(type: "tree" | "graph", nodes: TreeNode[]): TreeLocal {
+  const leaves = nodes.filter(isLeaf).length;
+  return { type, root: 0, nodes, shown: leaves, total: leaves };
+}
+
 const leaf: TreeNode = { leaf: true, probs: [0.5, 0.5], cases: 3 };
 const split = (a: number, b: number): TreeNode => ({
   split: 0,
@@ -14,13 +19,13 @@ const split = (a: number, b: number): TreeNode => ({
   ],
 });
 
-const tree: TreeLocal = { type: "tree", root: 0, nodes: [split(1, 2), leaf, split(3, 4), leaf, leaf] };
-const graph: TreeLocal = { type: "graph", root: 0, nodes: [split(1, 2), split(3, 4), split(4, 3), leaf, leaf] };
-const skipping: TreeLocal = { type: "graph", root: 0, nodes: [split(1, 3), split(2, 3), split(3, 4), leaf, leaf] };
+const tree = local("tree", [split(1, 2), leaf, split(3, 4), leaf, leaf]);
+const graph = local("graph", [split(1, 2), split(3, 4), split(4, 3), leaf, leaf]);
+const skipping = local("graph", [split(1, 3), split(2, 3), split(3, 4), leaf, leaf]);
 
-function checkBoxes(local: TreeLocal): ReturnType<typeof layoutOf> {
-  const layout = layoutOf(local, openedSplits(local, 99, new Set()), sizes);
-  assert.equal(layout.boxes.length, local.nodes.length);
+function checkBoxes(drawn: TreeLocal): ReturnType<typeof layoutOf> {
+  const layout = layoutOf(drawn, openedSplits(drawn, 99, new Set()), sizes);
+  assert.equal(layout.boxes.length, drawn.nodes.length);
   for (const a of layout.boxes) {
     assert.ok(a.x >= 20 && a.y - a.h / 2 >= 20 - 1e-9 && a.x + a.w <= layout.width && a.y + a.h / 2 <= layout.height);
     for (const b of layout.boxes) {
@@ -53,7 +58,7 @@ test("a branch that crosses columns has a waypoint in each", () => {
 });
 
 test("a single leaf is a tree", () => {
-  const alone: TreeLocal = { type: "tree", root: 0, nodes: [leaf] };
+  const alone = local("tree", [leaf]);
   assert.deepEqual(checkBoxes(alone).branches, []);
 });
 
@@ -92,17 +97,17 @@ test("deep trees are folded, and unfold where a reader asks", () => {
   const chain: TreeNode[] = [];
   for (let i = 0; i < 100; i++) chain.push(split(2 * i + 1, 2 * i + 2), leaf);
   chain.push(leaf);
-  const local: TreeLocal = { type: "tree", root: 0, nodes: chain };
-  const opened = openedSplits(local, 10, new Set());
+  const whole = local("tree", chain);
+  const opened = openedSplits(whole, 10, new Set());
   assert.equal(opened.size, 10);
-  const layout = layoutOf(local, opened, sizes);
+  const layout = layoutOf(whole, opened, sizes);
   const folds = layout.boxes.filter((box) => box.kind === "fold");
   assert.deepEqual(
     folds.map((box) => box.id),
     [20],
   );
-  assert.equal(leavesBelow(local, 20), 91);
-  assert.equal(openedSplits(local, 10, new Set([20])).size, 11);
+  assert.equal(leavesBelow(whole, 20), 91);
+  assert.equal(openedSplits(whole, 10, new Set([20])).size, 11);
 });
 
 test("boxes are moved apart as little as can be", () => {

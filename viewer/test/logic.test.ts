@@ -7,7 +7,6 @@ import type { ViewDocument } from "../src/document.ts";
 import { counted, figure, percent, short } from "../src/dom.ts";
 import { type Answer, mostChanged, mostChangedState, Questions, shift, shifts } from "../src/evidence.ts";
 import { arcLook, lookOf } from "../src/look.ts";
-import { nameLeft, NamePlaces } from "../src/names.ts";
 import { Network } from "../src/network.ts";
 import { channels, contrast, DARK, LIGHT, mix, premultiplied } from "../src/palette.ts";
 import { findVariables, folded } from "../src/search.ts";
@@ -58,7 +57,8 @@ test("a leaf shows the likeliest states, and the rest together", () => {
   const document = smallDocument({
     variables: Array.from({ length: 5 }, (_, i) => ({ name: `v${i}`, states, marginal, numeric: null })),
   });
-  const rows = rowsOf(document, 0, { type: "tree", root: 0, nodes: [{ leaf: true, probs: marginal, cases: 1 }] });
+  const nodes = [{ leaf: true as const, probs: marginal, cases: 1 }];
+  const rows = rowsOf(document, 0, { type: "tree", root: 0, nodes, shown: 1, total: 1 });
   assert.deepEqual(
     rows.map((row) => row.label),
     ["b", "d", "e", "f", "3 others"],
@@ -143,7 +143,8 @@ test("a selected variable's neighbours take the colours of their roles, the rest
   assert.equal(seen.nodeColor[2], LIGHT.roles.child);
   assert.equal(seen.nodeColor[0], LIGHT.roles.spouse);
   assert.deepEqual([...seen.faded], [0, 0, 0, 1, 1]);
-  assert.deepEqual([...seen.named], [1, 1, 1, 0, 0]);
+  assert.deepEqual([...seen.named], [0, 1, 0, 0, 0]);
+  assert.ok(seen.nodeAlpha[3] < 0.5 && seen.nodeAlpha[0] === 1);
   assert.ok(seen.fade < 1);
   const focus = Object.fromEntries([...seen.focus].map(([rank, { color }]) => [rank, color]));
   assert.deepEqual(focus, { 0: LIGHT.roles.spouse, 1: LIGHT.roles.child }); // the spouse's arc to the child, and its own
@@ -191,18 +192,19 @@ test("a network of one variable, or of none, has a look", () => {
 
 test("the picture holds the shown arcs, and every variable in sight", () => {
   const network = new Network(smallDocument());
-  const place = (v: number) => ({
+  const disc = (v: number) => ({
     x: 400 * network.document.positions[v][0],
     y: 300 * network.document.positions[v][1],
+    r: 5,
   });
-  const frame = { width: 400, height: 300, scale: 1, place, names: new Map([[2, { x: 1, y: 1 }]]) };
+  const frame = { width: 400, height: 300, thickness: 1, disc, names: new Map([[2, { x: 1, y: 1 }]]) };
   const kinds = (shown: number, selected: number | null = null) =>
     networkScene(network, look(smallDocument(), { shown, selected }), shown, frame).shapes.map((shape) => shape.shape);
   assert.equal(kinds(4).filter((kind) => kind === "line").length, 4);
   assert.equal(kinds(4, 2).filter((kind) => kind === "line").length, 4);
   assert.equal(kinds(1).filter((kind) => kind === "path").length, 1);
   assert.equal(kinds(0).filter((kind) => kind === "group").length, 5);
-  const far = { ...frame, place: () => ({ x: -999, y: 0 }) };
+  const far = { ...frame, disc: () => ({ x: -999, y: 0, r: 5 }) };
   assert.deepEqual(networkScene(network, look(smallDocument()), 4, far).shapes, []);
   assert.ok(arrowLength(3) > arrowLength(1));
 });
@@ -287,38 +289,6 @@ test("colours are mixed and multiplied", () => {
 });
 
 // Words, walks and curves
-
-test("names keep clear of each other and of variables", () => {
-  const disc = { x: 100, y: 100, r: 10 };
-  const right = new NamePlaces(400, [disc]).place(0, disc, 50, false)!;
-  assert.ok(right.x > 110);
-  const crowded = [disc, { x: 130, y: 100, r: 10 }];
-  const left = new NamePlaces(400, crowded).place(0, disc, 50, false)!;
-  assert.ok(left.x + 50 < 90);
-  const around = [...crowded, { x: 70, y: 100, r: 10 }, { x: 100, y: 125, r: 10 }];
-  const above = new NamePlaces(400, around).place(0, disc, 50, false)!;
-  assert.ok(above.y < 90);
-  const full = [...around, { x: 100, y: 75, r: 10 }];
-  assert.equal(new NamePlaces(400, full).place(0, disc, 50, false), null);
-  assert.deepEqual(new NamePlaces(400, full).place(0, disc, 50, true), right); // it must be written
-});
-
-test("two names do not take the same place", () => {
-  const names = new NamePlaces(400, []);
-  const [a, b] = [
-    { x: 100, y: 100, r: 5 },
-    { x: 102, y: 101, r: 5 },
-  ];
-  const [first, second] = [names.place(0, a, 60, false)!, names.place(1, b, 60, false)!];
-  assert.ok(first.x > 100 && second.x < 100);
-  assert.deepEqual([...names.places.keys()], [0, 1]);
-});
-
-test("a name at the border of the view stands on the other side", () => {
-  const disc = { x: 380, y: 100, r: 5 };
-  assert.ok(new NamePlaces(400, []).place(0, disc, 60, false)!.x < 380);
-  assert.ok(nameLeft(disc, 60, 400) < 380 && nameLeft(disc, 60, 800) > 380);
-});
 
 test("numbers and names are brief", () => {
   assert.deepEqual([0, 0.0001, 0.25, 0.99999, 1].map(percent), ["0.0%", "<0.1%", "25.0%", ">99.9%", "100.0%"]);

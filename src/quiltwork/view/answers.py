@@ -7,17 +7,17 @@ from typing import Any
 
 from quiltwork.errors import InputError
 from quiltwork.view.compare import compared
-from quiltwork.view.document import ROOM, Document, document, local, viewable
+from quiltwork.view.document import Document, document, local, viewable
 from quiltwork.view.evidence import given
 from quiltwork.view.locals import Local
 from quiltwork.view.numbers import figures
-
-AT_ONCE = 300  # variables up to which a served document carries its local distributions
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """A model behind a page: its document, and answers to questions.
+
+    Local distributions are among the questions: asked for one by one, each can be told with all its detail.
 
     >>> from quiltwork.models.textbook import textbook
     >>> asia = Answers.of(textbook("asia"))
@@ -32,8 +32,7 @@ class Answers:
     @classmethod
     def of(cls, model: Any, other: Any = None) -> Answers:
         model = viewable(model)
-        room = ROOM if len(model.variables) <= AT_ONCE else None
-        shown, second = (document(model, room), None) if other is None else compared(model, other, room)
+        shown, second = (document(model, None), None) if other is None else compared(model, other, None)
         return cls(model, shown, second)
 
     def local(self, v: Any) -> Local:

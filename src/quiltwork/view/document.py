@@ -33,7 +33,7 @@ from quiltwork.infer.question import model_of
 from quiltwork.view.evidence import Marginals, can_answer, is_numeric, marginals
 from quiltwork.view.kinds import Kind, kind_of
 from quiltwork.view.layout import layout
-from quiltwork.view.locals import MOST, MOST_ALONE, Local, n_items
+from quiltwork.view.locals import MOST, MOST_ALONE, Local, is_cut, n_items
 from quiltwork.view.numbers import figures, probabilities, short
 
 FORMAT, VERSION = "quiltwork-view", 1
@@ -67,12 +67,13 @@ def document(model: Any, room: int | None = ROOM) -> Document:
     places = layout(n_vars, source, target)
     local_part: Document = {"locals": None, "locals_omitted": True}
     if room is not None:
-        told, n_cut = _locals(model, kind, room)
+        told = _locals(model, kind, room)
         local_part = {"locals": told}
+        n_cut = sum(map(is_cut, told))
         if n_cut:
             notes.append(
-                f"To keep this view small, the {n_cut:,} largest local distributions are cut down to their strongest "
-                "part; 'quiltwork view' and 'quiltwork info' show more of them."
+                f"To keep this file small, the {n_cut:,} largest local distributions are here in part: "
+                "'quiltwork view' and 'quiltwork info' show more of them."
             )
     return {
         "format": FORMAT,
@@ -156,11 +157,10 @@ def _around(model: Any) -> Document:
     return told
 
 
-def _locals(model: Any, kind: Kind, room: int) -> tuple[list[Local], int]:
-    """All local distributions, cut where they would not fit in the room together; and how many were cut."""
+def _locals(model: Any, kind: Kind, room: int) -> list[Local]:
+    """All local distributions, cut where they would not fit in the room together."""
     told = [kind.local(model, v, MOST) for v in range(len(model.variables))]
     sizes = np.array([len(to_json(one)) for one in told])
-    cut: set[int] = set()
     while sizes.sum() > room:
         share = _share(sizes, room)
         large = [v for v in np.flatnonzero(sizes > share).tolist() if n_items(told[v]) > 1]
@@ -169,8 +169,7 @@ def _locals(model: Any, kind: Kind, room: int) -> tuple[list[Local], int]:
         for v in large:
             told[v] = kind.local(model, v, min(n_items(told[v]) - 1, int(n_items(told[v]) * share / sizes[v])) or 1)
             sizes[v] = len(to_json(told[v]))
-        cut.update(large)
-    return told, len(cut)
+    return told
 
 
 def _share(sizes: np.ndarray, room: int) -> float:

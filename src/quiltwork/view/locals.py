@@ -8,8 +8,9 @@
     field     the tables whose product is P(variable | rest) in a hybrid field
     none      and the reason
 
-Each is kept to a size. What is left out is counted, and it is the least: the last configurations of a table, the
-weakest splits of a tree (the node in their place tells the mean of what lay below it), the smallest weights.
+Each is kept to a size: `shown` of `total` rows of a table, leaves of a tree, weights or features. What is left out is
+the least: the last configurations of a table, the weakest splits of a tree (the node in their place tells the mean of
+what lay below it), the smallest weights.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MOST_ALONE = 1024  # of one that is asked for by itself
 NUMBERS_PER_ROW = 16  # a table of many states keeps fewer rows
 
 Local = dict[str, Any]
+_ITEMS = ("rows", "nodes", "weights", "importance", "features")
 
 
 def cpd_local(model: Any, v: int, most: int) -> Local:
@@ -40,14 +42,25 @@ def cpd_local(model: Any, v: int, most: int) -> Local:
 
 
 def n_items(told: Local) -> int:
-    """Rows, nodes, weights or features of a distribution: what it can be cut down by.
+    """Rows, nodes, weights or features of a distribution: what it can be cut down to.
 
     >>> n_items(table((), np.array([[0.25, 0.75]]), 64))
     1
     """
     if told["type"] == "field":
         return max(map(n_items, told["families"]))
-    return max((len(told.get(key, ())) for key in ("rows", "nodes", "weights", "features")), default=0)
+    return max((len(told.get(key, ())) for key in _ITEMS), default=0)
+
+
+def is_cut(told: Local) -> bool:
+    """Whether something was left out.
+
+    >>> is_cut(table((), np.array([[0.25, 0.75]]), 64))
+    False
+    """
+    if told["type"] == "field":
+        return any(map(is_cut, told["families"]))
+    return told.get("shown", 0) < told.get("total", 0) or len(told.get("importance", ())) < told.get("asked", 0)
 
 
 def none(reason: str) -> Local:
@@ -92,7 +105,8 @@ def _tree(cpd: Any, variables: Sequence[Any], most: int) -> Local:
         kept[k] = _split(cpd, variables, k, [number[child] for child in branches[k]], gains[k])
     leaves = _leaves(cpd, branches, [k for k in number if k not in kept])
     nodes = [kept[k] if k in kept else next(leaves) for k in number]
-    return {"type": cpd.kind, "nodes": nodes, "root": 0}
+    counts = {"shown": sum("leaf" in one and "folded" not in one for one in nodes), "total": len(cpd.probs)}
+    return {"type": cpd.kind, "nodes": nodes, "root": 0, **counts}
 
 
 def _leaves(cpd: Any, branches: list[list[int]], which: list[int]) -> Iterator[Local]:
@@ -158,20 +172,24 @@ def _logistic(cpd: Any, variables: Sequence[Any], most: int) -> Local:
     parent = np.repeat(np.array(cpd.parents, np.int64), np.diff(cpd.first))
     state = np.arange(len(parent)) - np.repeat(cpd.first[:-1], np.diff(cpd.first))
     size = np.abs(cpd.weights).max(axis=1, initial=0.0)
-    order = np.lexsort((state, parent, -size))[: min(most, np.count_nonzero(size))]
+    total = int(np.count_nonzero(size))
+    order = np.lexsort((state, parent, -size))[: min(most, total)]
     said = zip(parent[order].tolist(), state[order].tolist(), figures(cpd.weights[order]), strict=True)
     weights = [{"variable": p, "state": s, "weight": weight} for p, s, weight in said]
-    return {"type": "logistic", "intercept": figures(cpd.intercept), "weights": weights}
+    counts = {"shown": len(weights), "total": total}
+    return {"type": "logistic", "intercept": figures(cpd.intercept), "weights": weights, **counts}
 
 
 def _boosted(cpd: Any, variables: Sequence[Any], most: int) -> Local:
-    """What boosting started from, and how much the splits on each variable move the logits."""
+    """What boosting started from, and how much the splits on each of the variables `asked` about move the logits."""
     shares = np.full(len(cpd.start.intercept), 1.0 / len(cpd.start.intercept))
     moved = cpd.split_worths(shares, len(variables)) ** 2
-    order = np.argsort(-moved, kind="stable")[: min(most, np.count_nonzero(moved))]
+    asked = int(np.count_nonzero(moved))
+    order = np.argsort(-moved, kind="stable")[: min(most, asked)]
     said = zip(order.tolist(), figures(moved[order]), strict=True)
     importance = [{"variable": v, "gain": gain} for v, gain in said]
-    return {**_logistic(cpd.start, variables, most), "type": "boosted", "importance": importance, "trees": cpd.n_trees}
+    trees = {"importance": importance, "asked": asked, "trees": cpd.n_trees}
+    return {**_logistic(cpd.start, variables, most), "type": "boosted", **trees}
 
 
 def _gaussian(cpd: Any, variables: Sequence[Any], most: int) -> Local:
@@ -190,6 +208,8 @@ def gaussian(parents: Any, weights: np.ndarray, intercept: float, deviation: flo
         "intercept": figures(intercept),
         "weights": [{"variable": v, "weight": w} for v, w in said],
         "deviation": figures(deviation),
+        "shown": len(order),
+        "total": len(weights),
     }
 
 
@@ -205,7 +225,7 @@ def feature_local(model: Any, v: int, most: int) -> Local:
         held = slice(model.first_condition[f], model.first_condition[f + 1])
         pairs = zip(model.columns[held].tolist(), model.states[held].tolist(), strict=True)
         features.append({"conditions": [{"variable": u, "state": s} for u, s in pairs], "weight": weight})
-    return {"type": "features", "features": features, "total": len(own)}
+    return {"type": "features", "features": features, "shown": len(features), "total": len(own)}
 
 
 @once_per_model

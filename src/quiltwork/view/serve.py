@@ -4,7 +4,7 @@
     GET  /               the page
     GET  /assets/<name>  program, style and licences: a fixed list
     GET  /api/document   the document
-    GET  /api/other      the second model's document, where two are compared
+    GET  /api/other      the second model's document, or null where there is none to compare
     GET  /api/local/<i>  one local distribution
     POST /api/marginals  {"evidence": {"<i>": state or value}} -> the distribution of every variable
 
@@ -53,8 +53,12 @@ class Service:
     warning: str = ""
 
     def run(self) -> None:
-        with contextlib.suppress(KeyboardInterrupt):  # uvicorn closes in peace first, then raises it again
-            self.server.run(sockets=[self.socket])
+        with contextlib.suppress(KeyboardInterrupt), asyncio.Runner() as runner:
+            answering = self.server.serve(sockets=[self.socket])
+            try:
+                runner.run(answering)  # uvicorn closes in peace first, then raises the interrupt again
+            finally:
+                answering.close()  # or Python would complain, were it interrupted before it began
 
     def stop(self) -> None:
         self.server.should_exit = True
@@ -92,9 +96,7 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
 
     from quiltwork.view.guard import Guard, json_body, refusal
 
-    documents = {"document": to_json(answers.document)}
-    if answers.other is not None:
-        documents["other"] = to_json(answers.other)
+    documents = {"document": to_json(answers.document), "other": to_json(answers.other)}
     packed = {name: gzip.compress(text, 5) for name, text in documents.items()}
     one_at_a_time = asyncio.Semaphore(1)  # an answer takes a core, and Ctrl-C should not wait for many
 
@@ -109,8 +111,6 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
 
     async def whole(request: Request) -> Response:
         name = request.url.path.removeprefix("/api/")
-        if name not in documents:
-            raise HTTPException(404)
         headers = {"Vary": "Accept-Encoding"}
         if "gzip" in request.headers.get("accept-encoding", ""):
             return Response(

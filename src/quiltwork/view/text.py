@@ -16,6 +16,7 @@ from quiltwork.view.document import local, told_variables
 from quiltwork.view.locals import Local
 
 STATES = 8  # of a distribution on one line; the likeliest
+TERMS = 12  # of a formula
 LINES = 200  # of a tree; a terminal is no place for more
 BAR = "▏▎▍▌▋▊▉█"
 
@@ -72,6 +73,10 @@ def _columns(header: list[str], rows: list[list[str]], n_left: int) -> list[str]
     return [lines[0], "─" * max(map(len, lines)), *lines[1:]]
 
 
+def _left_out(more: int, what: str) -> list[str]:
+    return [f"… and {more:,} more {what}"] if more else []
+
+
 # Tables
 
 
@@ -82,9 +87,7 @@ def _table(variables: Variables, child: int, told: Local) -> list[str]:
     rows = [[*states, *(f"{p:.4f}" for p in probs)] for states, probs in zip(configurations, told["rows"])]
     lines = [f"P({_name(variables, child)}{given})"]
     lines += _columns([*parents, *_states(variables, child)], rows, len(parents))
-    if told["shown"] < told["total"]:
-        lines.append(f"… and {told['total'] - told['shown']:,} more configurations")
-    return lines
+    return lines + _left_out(told["total"] - told["shown"], "configurations")
 
 
 def _field(variables: Variables, child: int, told: Local) -> list[str]:
@@ -149,11 +152,17 @@ def _bar(p: float) -> str:
 
 
 def _gaussian(variables: Variables, child: int, told: Local) -> list[str]:
-    terms = "".join(
-        f" {'-' if one['weight'] < 0 else '+'} {abs(one['weight']):.4g} {_name(variables, one['variable'])}"
-        for one in told["weights"]
-    )
-    return [f"{_name(variables, child)} = {told['intercept']:.4g}{terms} ± {told['deviation']:.4g}"]
+    """A formula of the largest terms; where there are more, all in a list."""
+    rows = [(_name(variables, one["variable"]), one["weight"]) for one in told["weights"]]
+    terms = "".join(f" {'-' if weight < 0 else '+'} {abs(weight):.4g} {name}" for name, weight in rows[:TERMS])
+    smaller = told["total"] - min(len(rows), TERMS)
+    if smaller:
+        terms += f" … and {smaller:,} smaller terms"
+    lines = [f"{_name(variables, child)} = {told['intercept']:.4g}{terms} ± {told['deviation']:.4g}"]
+    if smaller:
+        listed = [[name, f"{weight:+.4g}"] for name, weight in rows]
+        lines += _columns(["variable", "weight"], listed, 1) + _left_out(told["total"] - told["shown"], "weights")
+    return lines
 
 
 def _logistic(variables: Variables, child: int, told: Local) -> list[str]:
@@ -164,13 +173,16 @@ def _logistic(variables: Variables, child: int, told: Local) -> list[str]:
         if one.get("state") is not None:
             label += f" = {_states(variables, one['variable'])[one['state']]}"
         rows.append([label, *(f"{w:+.4f}" for w in one["weight"])])
-    return [f"log P({_name(variables, child)} | …) up to a constant", *_columns(["", *states], rows, 1)]
+    head = f"log P({_name(variables, child)} | …) up to a constant"
+    return [head, *_columns(["", *states], rows, 1), *_left_out(told["total"] - told["shown"], "weights")]
 
 
 def _boosted(variables: Variables, child: int, told: Local) -> list[str]:
     lines = [f"P({_name(variables, child)} | …) as a sum of {told['trees']} small trees; gain by variable"]
     rows = [[_name(variables, one["variable"]), f"{one['gain']:.4g}"] for one in told["importance"]]
-    return lines + (_columns(["variable", "gain"], rows, 1) if rows else ["no other variable helps"])
+    if not rows:
+        return [*lines, "no other variable helps"]
+    return lines + _columns(["variable", "gain"], rows, 1) + _left_out(told["asked"] - len(rows), "variables")
 
 
 def _features(variables: Variables, child: int, told: Local) -> list[str]:
@@ -182,8 +194,7 @@ def _features(variables: Variables, child: int, told: Local) -> list[str]:
         )
         rows.append([" ∧ ".join(said), f"{feature['weight']:+.4f}"])
     lines = [f"Features with {_name(variables, child)}, the heaviest first", *_columns(["feature", "weight"], rows, 1)]
-    more = told["total"] - len(rows)
-    return [*lines, f"… and {more:,} more features"] if more else lines
+    return lines + _left_out(told["total"] - told["shown"], "features")
 
 
 def _none(variables: Variables, child: int, told: Local) -> list[str]:

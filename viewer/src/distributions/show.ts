@@ -1,7 +1,7 @@
 /** A local distribution as a node of the page, and as a picture where it is one. */
 
-import { counted, element, link } from "../dom.ts";
-import { isLeaf, type LocalDistribution, type ViewDocument } from "../document.ts";
+import { counted, element, link, whole } from "../dom.ts";
+import type { LocalDistribution, ViewDocument } from "../document.ts";
 import type { Palette } from "../palette.ts";
 import { type Scene, sceneElement } from "../scene.ts";
 import { tableElement } from "./table.ts";
@@ -68,8 +68,9 @@ export function distributionName(local: LocalDistribution): string {
   switch (local.type) {
     case "tree":
     case "graph": {
-      const leaves = counted(local.nodes.filter(isLeaf).length, "leaf", "leaves");
-      return `decision ${local.type}, ${leaves}`;
+      const leaves = counted(local.total, "leaf", "leaves");
+      const part = local.shown < local.total;
+      return `decision ${local.type}, ${part ? `${whole(local.shown)} of ${leaves} shown` : leaves}`;
     }
     case "table":
       return `table, ${counted(local.total, "configuration")}`;

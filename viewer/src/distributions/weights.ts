@@ -1,10 +1,12 @@
 /** Local distributions made of signed numbers: logistic and boosted weights, a linear formula, Markov features. */
 
 import type { BoostedLocal, FeaturesLocal, GaussianLocal, LogisticLocal, ViewDocument, Weight } from "../document.ts";
-import { counted, element, figure, link, short } from "../dom.ts";
+import { type Child, counted, element, figure, link, short, whole } from "../dom.ts";
 
 type Go = (variable: number) => void;
 const MOST_ROWS = 200;
+/** Terms of a formula; a longer one is not read. */
+const MOST_TERMS = 12;
 
 export function logisticElement(
   local: LogisticLocal | BoostedLocal,
@@ -26,22 +28,25 @@ export function logisticElement(
 export function gaussianElement(local: GaussianLocal, child: number, document: ViewDocument, go: Go): Node {
   const name = (v: number) => document.variables[v].name;
   const formula = element("p", { class: "formula" }, `${short(name(child), 60)} = ${figure(local.intercept)}`);
-  for (const { variable, weight } of local.weights) {
+  const terms = local.weights.slice(0, MOST_TERMS);
+  for (const { variable, weight } of terms) {
     formula.append(
       ` ${weight < 0 ? "−" : "+"} ${figure(Math.abs(weight))} · `,
       link(name(variable), () => go(variable)),
     );
   }
+  const smaller = local.total - terms.length;
+  if (smaller > 0) formula.append(` … and ${counted(smaller, "smaller term")}`);
   formula.append(` + ε,  ε ~ N(0, ${figure(local.deviation)}²)`);
   const rows = local.weights.map(({ variable, weight }): SignedRow => ({
     label: [link(name(variable), () => go(variable))],
     values: [weight],
   }));
-  return element("div", {}, formula, rows.length > 0 && signedTable(["weight"], rows));
+  return element("div", {}, formula, rows.length > 0 && signedTable(["weight"], rows, local.total, "weight"));
 }
 
 export function featuresElement(local: FeaturesLocal, child: number, document: ViewDocument, go: Go): Node {
-  const rows = local.features.slice(0, MOST_ROWS).map(({ conditions, weight }): SignedRow => {
+  const rows = local.features.map(({ conditions, weight }): SignedRow => {
     const label: (Node | string)[] = [];
     for (const { variable, state } of conditions) {
       if (label.length > 0) label.push(" ∧ ");
@@ -51,35 +56,36 @@ export function featuresElement(local: FeaturesLocal, child: number, document: V
     }
     return { label, values: [weight] };
   });
-  const said =
-    rows.length < local.total
-      ? `The ${rows.length} heaviest of ${counted(local.total, "feature")} that mention it.`
-      : `${counted(local.total, "feature")} mention it, the heaviest first.`;
-  return element("div", {}, element("p", { class: "remark", text: said }), signedTable(["weight"], rows));
+  const said = local.total === 0 ? "No feature mentions it." : "The features that mention it.";
+  return element(
+    "div",
+    {},
+    element("p", { class: "remark", text: said }),
+    rows.length > 0 && signedTable(["weight"], rows, local.total, "feature"),
+  );
 }
 
 function importanceElement(local: BoostedLocal, document: ViewDocument, go: Go): Node {
-  const rows = local.importance.slice(0, 50).map(({ variable, gain }): SignedRow => {
+  const rows = local.importance.map(({ variable, gain }): SignedRow => {
     const { name } = document.variables[variable];
     return { label: [link(name, () => go(variable))], values: [gain] };
   });
-  return element("div", {}, element("h3", { text: "Gain by variable" }), signedTable(["gain"], rows));
+  const table = signedTable(["gain"], rows, local.asked, "variable");
+  return element("div", {}, element("h3", { text: "Gain by variable" }), table);
 }
 
 function weightTable(local: LogisticLocal | BoostedLocal, child: number, document: ViewDocument, go: Go): Node {
   const columns = informative(local.intercept, local.weights);
   const states = document.variables[child].states;
-  const rows: SignedRow[] = [{ label: ["intercept"], values: columns.map((s) => local.intercept[s]) }];
-  for (const { variable, state, weight } of local.weights.slice(0, MOST_ROWS)) {
+  const names = columns.map((s) => states[s] ?? String(s));
+  const rows = local.weights.map(({ variable, state, weight }): SignedRow => {
     const { name, states: own } = document.variables[variable];
     const label: (Node | string)[] = [link(name, () => go(variable))];
     if (state != null) label.push(` = ${short(own[state] ?? String(state), 24)}`);
-    rows.push({ label, values: columns.map((s) => weight[s]) });
-  }
-  return signedTable(
-    columns.map((s) => states[s] ?? String(s)),
-    rows,
-  );
+    return { label, values: columns.map((s) => weight[s]) };
+  });
+  const first: SignedRow = { label: ["intercept"], values: columns.map((s) => local.intercept[s]) };
+  return signedTable(names, rows, local.total, "weight", first);
 }
 
 /** The states whose column says something: one of two that are opposite, and none that is all zero. */
@@ -96,23 +102,34 @@ interface SignedRow {
   readonly values: readonly number[];
 }
 
-/** Rows of bars that grow to the right from the middle when positive and to the left when negative. */
-function signedTable(columns: readonly string[], rows: readonly SignedRow[]): HTMLElement {
-  const most = Math.max(1e-12, ...rows.flatMap((row) => row.values.map(Math.abs)));
+/**
+ * Rows of bars that grow to the right from the middle when positive and to the left when negative.
+ *
+ * The rows come largest first, and a sentence counts those of the `total` that are left out.
+ */
+function signedTable(
+  columns: readonly string[],
+  rows: readonly SignedRow[],
+  total: number,
+  what: string,
+  first: SignedRow | null = null,
+): HTMLElement {
+  const drawn = rows.slice(0, MOST_ROWS);
+  const all = first === null ? drawn : [first, ...drawn];
+  const most = Math.max(1e-12, ...all.flatMap((row) => row.values.map(Math.abs)));
   const head = element("tr", {}, element("th", { scope: "col", text: "" }));
   for (const name of columns)
     head.append(element("th", { scope: "col", text: short(name, 24), title: short(name, 300) }));
   const body = element("tbody");
-  for (const { label, values } of rows) {
-    const made = element("tr", {}, element("th", { scope: "row" }, ...label));
-    for (const value of values) {
-      made.append(
-        element("td", {}, signedBar(value / most), element("span", { class: "number", text: figure(value) })),
-      );
-    }
-    body.append(made);
+  for (const { label, values } of all) {
+    const cells: Child[] = values.map((value) =>
+      element("td", {}, signedBar(value / most), element("span", { class: "number", text: figure(value) })),
+    );
+    body.append(element("tr", {}, element("th", { scope: "row" }, ...label), ...cells));
   }
-  return element("table", { class: "cpt signed" }, element("thead", {}, head), body);
+  const table = element("table", { class: "cpt signed" }, element("thead", {}, head), body);
+  const said = `The ${whole(drawn.length)} largest of ${counted(total, what)} are shown.`;
+  return element("div", {}, table, drawn.length < total && element("p", { class: "remark", text: said }));
 }
 
 function signedBar(share: number): HTMLElement {
