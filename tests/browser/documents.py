@@ -8,6 +8,7 @@ from typing import Any
 
 Document = dict[str, Any]
 
+ROOT, TABLE, TREE, GRAPH, LOGISTIC, BOOSTED, GAUSSIAN, FEATURES, FIELD, NONE = range(10)  # of `every_kind`
 YES_NO = ["no", "yes"]
 
 ATTACKS = [
@@ -78,6 +79,18 @@ def table(parents: list[int], rows: list[list[float]], **more: Any) -> Document:
     return {"type": "table", "parents": parents, "rows": rows, "shown": len(rows), "total": len(rows)} | more
 
 
+def tree_of(nodes: list[Document], **more: Any) -> Document:
+    shown = sum("leaf" in node and "folded" not in node for node in nodes)
+    return {"type": "tree", "nodes": nodes, "root": 0, "shown": shown, "total": shown} | more
+
+
+def gaussian(weights: list[float], **more: Any) -> Document:
+    """Every weight is one of the first variable."""
+    told = [{"variable": 0, "weight": weight} for weight in weights]
+    counts = {"shown": len(told), "total": len(told)}
+    return {"type": "gaussian", "intercept": 1.5, "weights": told, "deviation": 0.5, **counts} | more
+
+
 def every_kind() -> Document:
     """Ten variables, each with another kind of local distribution."""
     names = ["root", "table", "tree", "graph", "logistic", "boosted", "gaussian", "features", "field", "none"]
@@ -88,20 +101,24 @@ def every_kind() -> Document:
     locals_ = [
         table([], [[0.5, 0.5]]),
         table([0], [[0.8, 0.2], [0.3, 0.7]], total=8),
-        {"type": "tree", "nodes": tree, "root": 0},
-        {"type": "graph", "nodes": [*graph, leaf(0.2, 200, folded=True)], "root": 0},
-        {"type": "logistic", "intercept": [0.25, -0.25], "weights": weights},
+        tree_of(tree),
+        tree_of([*graph, leaf(0.2, 200, folded=True)], total=4) | {"type": "graph"},
+        {"type": "logistic", "intercept": [0.25, -0.25], "weights": weights, "shown": 2, "total": 2},
         {
             "type": "boosted",
             "intercept": [0.0, 0.1],
             "weights": [],
+            "shown": 0,
+            "total": 0,
             "importance": [{"variable": 0, "gain": 12.0}],
+            "asked": 3,
             "trees": 20,
         },
-        {"type": "gaussian", "intercept": 1.5, "weights": [{"variable": 0, "weight": -0.75}], "deviation": 0.5},
+        gaussian([-0.75]),
         {
             "type": "features",
             "features": [{"conditions": [{"variable": 0, "state": 1}, {"variable": 7, "state": 0}], "weight": -2.5}],
+            "shown": 1,
             "total": 3,
         },
         {"type": "field", "parents": [0], "families": [table([0], [[0.6, 0.4], [0.1, 0.9]], child=8)]},
@@ -118,7 +135,7 @@ def hostile() -> Document:
     states = [[attack, f"not {attack}"] for attack in ATTACKS]
     nodes = [split(1, 1, 1, 2, 3.0), leaf(0.2, 10), leaf(0.9, 20)]
     nodes[0]["branches"] = [{"label": f"= {ATTACKS[0]}", "to": 1}, {"label": f"≠ {ATTACKS[1]}", "to": 2}]
-    locals_: list[Document] = [{"type": "tree", "nodes": nodes, "root": 0}]
+    locals_: list[Document] = [tree_of(nodes)]
     locals_ += [table([v - 1], [[0.2, 0.8], [0.7, 0.3]]) for v in range(1, n - 1)]
     locals_ += [{"type": "none", "reason": ATTACKS[0]}]
     arcs = [(v, v + 1, float(n - v)) for v in range(n - 1)]

@@ -18,5 +18,5 @@ pytestmark = [
 
 @pytest.mark.parametrize("script", ["check", "test"])
 def test_npm_run(script):
-    ran = subprocess.run(["npm", "run", "--silent", script], cwd=VIEWER, capture_output=True, text=True, timeout=100)
+    ran = subprocess.run(["npm", "run", "--silent", script], cwd=VIEWER, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stdout + ran.stderr
