@@ -229,8 +229,8 @@ class Scripted:
     document: dict[str, Any]
     other: dict[str, Any] | None = None
 
-    def local(self, v: int) -> Any:
-        return self.document["locals"][v]
+    def local(self, v: int, other: bool = False) -> Any:
+        return (self.other if other and self.other else self.document)["locals"][v]
 
     def marginals(self, evidence: dict[str, float]) -> dict[str, Any]:
         if "0" in evidence and evidence["0"] == 1 and "1" in evidence:

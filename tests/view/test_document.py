@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from some_models import LEARNED, NASTY, model_of, network
 import quiltwork as qw
 from quiltwork.errors import InputError, ModelFileError, ResourceLimitError
 from quiltwork.view import document as module
+from quiltwork.view.compare import compared
 from quiltwork.view.document import document, to_json
 from quiltwork.view.evidence import marginals
+from quiltwork.view.layout import layout
 from quiltwork.view.numbers import LONGEST, figures, short
 
 
@@ -42,6 +45,16 @@ def test_the_same_model_gives_the_same_document(kind, tmp_path):
     model = model_of(kind)
     qw.save(model, tmp_path / "m.qw")
     assert to_json(document(qw.load(tmp_path / "m.qw"))) == to_json(document(model))
+
+
+def test_a_model_is_laid_out_once_and_two_that_are_compared_together(monkeypatch):
+    laid = []
+    monkeypatch.setattr(module, "layout", lambda *arcs: laid.append(arcs) or layout(*arcs))
+    first, second = replace(model_of("bn")), replace(model_of("hrf"))
+    document(first)
+    document(first, room=None)["positions"][0][0] = 7.0  # whoever changes a document changes no other
+    shown, other = compared(first, second)
+    assert len(laid) == 1 and shown["positions"] == other["positions"] == document(model_of("bn"))["positions"]
 
 
 def test_a_fitted_estimator_stands_for_its_model():
@@ -88,9 +101,10 @@ def test_ten_thousand_variables():
 
 def test_too_many_arcs_keeps_the_strongest(monkeypatch):
     monkeypatch.setattr(module, "MAX_ARCS", 5)
-    whole, part = document(model_of("hrf"), room=None), document(model_of("hrf"))
+    model = replace(model_of("hrf"))  # another one, for a layout is remembered
+    whole, part = document(model, room=None), document(model)
     assert part["arcs"]["strength"] == whole["arcs"]["strength"] and len(part["arcs"]["from"]) == 5
-    assert part["summary"]["arcs"] == len(model_of("hrf").arcs) > 5
+    assert part["summary"]["arcs"] == len(model.arcs) > 5
     assert "The strongest 5 of" in part["notes"][0]
 
 

@@ -6,11 +6,12 @@ import json
 import socket
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
 
 import pytest
 from asking import Asker
-from some_models import PAGE, model_of, put_page
+from some_models import PAGE, model_of, network, put_page
 
 import quiltwork as qw
 from quiltwork.errors import InputError, MissingDependencyError, QuiltworkError
@@ -85,6 +86,19 @@ def test_local_distributions(client):
         assert answer.status == 404 and answer.json()["error"]
 
 
+def test_local_distributions_of_the_second_model_speak_of_the_columns_of_the_first(client):
+    names = [variable.name for variable in qw.textbook("asia").variables]
+    turned = network(8, [*[()] * 7, (0, 6)], names=names[::-1])  # the last but one of its columns is the second
+    answers = Answers.of(qw.textbook("asia"), turned, ("asia.bif", "turned.qw"))
+    second = Asker(serve.application(answers, serve.LOOPBACK, PORT, TOKEN), client.headers)
+    assert second.get("/api/other/0").json()["parents"] == [7, 1]
+    assert second.get("/api/local/0").json()["parents"] == []
+    assert second.get("/api/other").json()["name"] == "turned.qw"
+    assert second.get("/api/document").json()["name"] == "asia.bif"
+    alone = Asker(serve.application(Answers.of(turned), serve.LOOPBACK, PORT, TOKEN), client.headers)
+    assert alone.get("/api/other/0").status == 404
+
+
 def test_probabilities_given_evidence(client):
     told = client.post("/api/marginals", {"evidence": {"2": 0}}).json()
     assert told["method"] == "exact" and told["marginals"][3] == [0.1, 0.9]
@@ -139,6 +153,23 @@ def test_without_the_token_nothing_is_told(visitor, path):
     answer = visitor.get(path)
     assert answer.status == 401 and "open the address" in answer.json()["error"]
     assert visitor.post("/api/marginals", {"evidence": {}}).status == 401
+
+
+def test_a_person_without_the_key_gets_a_page_that_says_where_it_is(visitor):
+    accept = "text/html,application/xhtml+xml,*/*;q=0.8"
+    answer = visitor.get("/", accept=accept)
+    assert answer.status == 401 and answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "open the address that quiltwork printed when it was started last" in answer.text
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "its own name" in visitor.get("/", accept=accept, host="evil.example").text
+
+
+def test_too_many_requests_are_put_off(client, monkeypatch):
+    assert client.get("/").status == 200
+    monkeypatch.setattr(guard, "AT_A_TIME", 0)
+    answer = client.get("/api/document")
+    assert answer.status == 503 and answer.headers["retry-after"] == "1" and "in a moment" in answer.json()["error"]
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("token", ["a-toke", "a-tokenn", "A-TOKEN", "", "é", "a-token\x00"])
@@ -282,6 +313,11 @@ def test_a_real_server_shows_a_model_and_survives(monkeypatch):
         assert b"[0.1,0.9]" in told
         flood = exchange(service, b"GET / HTTP/1.1\r\nX: " + b"x" * (guard.MAX_HEAD + 1))
         assert flood == b"" or flood.startswith(b"HTTP/1.1 400")
+        whole = exchange(service, b"GET / HTTP/1.1\r\nX: " + b"x" * (guard.MAX_HEAD + 1) + b"\r\n" + head + b"\r\n")
+        assert whole == b"" or whole.startswith(b"HTTP/1.1 400")
+        large = json.dumps({"evidence": {"2": 0}}).encode().ljust(guard.MAX_HEAD + 1)  # a body may be larger
+        told = exchange(service, post + f"Content-Length: {len(large)}\r\n\r\n".encode() + large)
+        assert told.startswith(b"HTTP/1.1 200") and b"[0.1,0.9]" in told
         assert exchange(service, b"\x00\x01 nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
         assert exchange(service, b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 400")  # no Host
         raw = exchange(service, b"GET /assets/../../../../etc/passwd HTTP/1.1\r\n" + head + b"\r\n")
@@ -292,6 +328,47 @@ def test_a_real_server_shows_a_model_and_survives(monkeypatch):
         assert slow == b"" or slow.startswith(b"HTTP/1.1 408")
         monkeypatch.setattr(guard, "SECONDS", 120.0)
         assert exchange(service, b"GET /api/document HTTP/1.1\r\n" + head + b"\r\n").startswith(b"HTTP/1.1 200")
+
+
+def test_a_question_that_nobody_waits_for_is_not_answered():
+    """While one is answered another is asked, and given up: when its turn comes there is nobody to tell."""
+    asked, first_begun, go_on = [], threading.Event(), threading.Event()
+
+    class Slow(Answers):
+        def marginals(self, evidence):
+            asked.append(evidence)
+            first_begun.set()
+            assert go_on.wait(120)
+            return {}
+
+    plain = Answers.of(qw.textbook("asia"))
+    service = serve.serve(qw.textbook("asia"), port=0)
+    port, token = service.socket.getsockname()[1], service.url.partition("token=")[2]
+    service.server.config.app = serve.application(Slow(plain.model, plain.document), serve.LOOPBACK, port, token)
+    head = f"Host: 127.0.0.1:{port}\r\nCookie: quiltwork-{port}={token}\r\nContent-Type: application/json\r\n"
+
+    def ask(state):
+        body = json.dumps({"evidence": {"2": state}})
+        wire = socket.create_connection(("127.0.0.1", port), timeout=120)
+        wire.sendall(f"POST /api/marginals HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        return wire
+
+    def until_it_hears(n_connections):
+        deadline = time.monotonic() + 120
+        while len(service.server.server_state.connections) != n_connections:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    with running(service), ask(0) as first:
+        assert first_begun.wait(120)
+        given_up = ask(1)
+        until_it_hears(2)
+        given_up.close()
+        until_it_hears(1)
+        with ask(0) as last:
+            go_on.set()
+            assert first.recv(4096).startswith(b"HTTP/1.1 200") and last.recv(4096).startswith(b"HTTP/1.1 200")
+    assert asked == [{"2": 0}, {"2": 0}]
 
 
 def test_it_stops_when_told_to():

@@ -49,6 +49,7 @@ def test_questions_are_answered_by_number(built):
     [
         ({"id": 1, "ask": "local", "variable": 99}, "from 0 to 7"),
         ({"id": 1, "ask": "local"}, "from 0 to 7"),
+        ({"id": 1, "ask": "other", "variable": 0}, "no second model"),
         ({"id": 1, "ask": "marginals", "evidence": {"1": 0, "5": 1}}, "probability zero"),
         ({"id": 1, "ask": "marginals"}, "Evidence must be"),
         ({"id": 1, "ask": "something"}, "does not know"),

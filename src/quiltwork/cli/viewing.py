@@ -16,7 +16,8 @@ def view(model_path: Path, compare: Path | None, host: str, port: int | None, br
 
     model = inputs.read_model(model_path)
     other = None if compare is None else inputs.read_model(compare)
-    service = serve(model, other, host=host, port=port)
+    names = (model_path.name, "" if compare is None else compare.name)
+    service = serve(model, other, names=names, host=host, port=port)
     if service.warning:
         _tell(f"Note: {service.warning}")
     shown = f"{model_path} beside {compare}" if compare is not None else str(model_path)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quiltwork.errors import InputError
-from quiltwork.view.compare import compared
+from quiltwork.view.compare import columns_of, compared, relabelled
 from quiltwork.view.document import Document, document, local, viewable
 from quiltwork.view.evidence import given
 from quiltwork.view.locals import Local
-from quiltwork.view.numbers import figures
+from quiltwork.view.numbers import figures, short
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,20 +27,30 @@ class Answers:
 
     model: Any
     document: Document
-    other: Document | None
+    second: Any = None
+    other: Document | None = None
 
     @classmethod
-    def of(cls, model: Any, other: Any = None) -> Answers:
+    def of(cls, model: Any, other: Any = None, names: tuple[str, str] = ("", "")) -> Answers:
+        """`names` are those of the files that the models were read from."""
         model = viewable(model)
-        shown, second = (document(model, None), None) if other is None else compared(model, other, None)
-        return cls(model, shown, second)
+        if other is None:
+            return cls(model, {**document(model, None), "name": short(names[0])})
+        documents = compared(model, other, None)
+        first, second = ({**shown, "name": short(name)} for shown, name in zip(documents, names, strict=True))
+        return cls(model, first, viewable(other), second)
 
-    def local(self, v: Any) -> Local:
-        """One local distribution, by the number of its variable."""
+    def local(self, v: Any, other: bool = False) -> Local:
+        """One local distribution, by the number of its variable; `other` is that of the second model."""
         n_vars = len(self.model.variables)
         if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < n_vars:
             raise InputError(f"A variable is a number from 0 to {n_vars - 1}. Got {_brief(v)} instead.")
-        return local(self.model, v)
+        if not other:
+            return local(self.model, v)
+        if self.second is None:
+            raise InputError("There is no second model to compare with.")
+        place = columns_of(self.second, self.model)
+        return relabelled(local(self.second, place.index(v)), place)
 
     def marginals(self, evidence: Any) -> dict[str, Any]:
         """Every variable given the states (or values) of some, both by number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from quiltwork.errors import InputError
-from quiltwork.view.document import ROOM, Document, document, viewable
+from quiltwork.view.document import ROOM, Document, document, positions, viewable
 
 _ONE = ("split", "variable", "child")  # keys of a local distribution that hold a variable
 _SEVERAL = ("parents",)  # and a list of them
@@ -25,12 +25,13 @@ def compared(model: Any, other: Any, room: int | None = ROOM) -> tuple[Document,
     first alone and 'cloudy' is in the second alone.
     """
     model, other = viewable(model), viewable(other)
-    place = _places(other, model)
-    first, second = document(model, room), document(other, room)
-    return first, {**renumbered(second, place), "positions": first["positions"]}
+    place = columns_of(other, model)
+    shared = positions(model)
+    second = document(other, room, [shared[v] for v in place])
+    return document(model, room), renumbered(second, place)
 
 
-def _places(other: Any, model: Any) -> list[int]:
+def columns_of(other: Any, model: Any) -> list[int]:
     """By column of the other model, the column of the first that has its name."""
     column = {variable.name: v for v, variable in enumerate(model.variables)}
     theirs = [variable.name for variable in other.variables]

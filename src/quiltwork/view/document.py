@@ -4,6 +4,7 @@ Whatever shows a model (page, widget, HTML file, text, figure) reads this and no
 
     format, version      "quiltwork-view", 1
     kind, title          which kind of model, and what a person calls it
+    name                 of the file it was read from; empty where that is not known
     directed             whether arcs have a direction
     summary              numbers of variables, arcs, parameters, and training rows where they are known
     strength             {"name", "unit"}: what the strength of an arc means here (see `strengths`)
@@ -29,12 +30,13 @@ import msgspec
 import numpy as np
 
 from quiltwork.errors import InputError, ResourceLimitError
-from quiltwork.infer.question import model_of
+from quiltwork.infer.question import model_of, once_per_model
 from quiltwork.view.evidence import Marginals, can_answer, is_numeric, marginals
 from quiltwork.view.kinds import Kind, kind_of
 from quiltwork.view.layout import layout
 from quiltwork.view.locals import MOST, MOST_ALONE, Local, is_cut, n_items
 from quiltwork.view.numbers import figures, probabilities, short
+from quiltwork.view.strengths import Arcs
 
 FORMAT, VERSION = "quiltwork-view", 1
 MAX_VARIABLES = 20_000  # a browser still draws so many points
@@ -44,12 +46,14 @@ ROOM = 2_100_000  # bytes of all local distributions together, so that a file st
 ARCS_PER_VARIABLE = 2
 
 Document = dict[str, Any]
+Positions = list[list[float]]
 
 
-def document(model: Any, room: int | None = ROOM) -> Document:
+def document(model: Any, room: int | None = ROOM, places: Positions | None = None) -> Document:
     """A model or a fitted estimator as a plain value, ready for JSON.
 
-    room  bytes that the local distributions may take together; None leaves them out, to be asked for one by one
+    room    bytes that the local distributions may take together; None leaves them out, to be asked for one by one
+    places  where its variables stand; None for a layout of its own
 
     >>> from quiltwork.models.textbook import textbook
     >>> shown = document(textbook("sprinkler"))
@@ -59,12 +63,10 @@ def document(model: Any, room: int | None = ROOM) -> Document:
     {'name': 'rain', 'states': ['no', 'yes'], 'marginal': [0.5, 0.5], 'numeric': None}
     """
     model = viewable(model)
-    kind, known = kind_of(model), marginals(model)
-    arcs = kind.arcs(model)
+    kind, known, arcs = kind_of(model), marginals(model), _arcs(model)
     source, target, strength = (column[:MAX_ARCS] for column in (arcs.source, arcs.target, arcs.strength))
     n_vars, n_arcs = len(model.variables), len(source)
     notes = [*_notes(n_vars, len(arcs.source)), *filter(None, (arcs.note, known.note))]
-    places = layout(n_vars, source, target)
     local_part: Document = {"locals": None, "locals_omitted": True}
     if room is not None:
         told = _locals(model, kind, room)
@@ -80,6 +82,7 @@ def document(model: Any, room: int | None = ROOM) -> Document:
         "version": VERSION,
         "kind": model.kind,
         "title": kind.title,
+        "name": "",
         "directed": kind.directed,
         "summary": {
             "variables": n_vars,
@@ -90,7 +93,7 @@ def document(model: Any, room: int | None = ROOM) -> Document:
         "strength": {"name": arcs.meaning, "unit": arcs.unit},
         "notes": notes,
         "variables": told_variables(model, known),
-        "positions": np.round(places, 5).tolist(),
+        "positions": positions(model) if places is None else places,
         "arcs": {
             "from": source.tolist(),
             "to": target.tolist(),
@@ -128,6 +131,22 @@ def viewable(model: Any) -> Any:
 
 
 # The parts
+
+
+@once_per_model
+def _arcs(model: Any) -> Arcs:
+    return kind_of(model).arcs(model)
+
+
+def positions(model: Any) -> Positions:
+    """Where its variables stand."""
+    return _layout(model).tolist()
+
+
+@once_per_model
+def _layout(model: Any) -> np.ndarray:
+    arcs = _arcs(model)
+    return np.round(layout(len(model.variables), arcs.source[:MAX_ARCS], arcs.target[:MAX_ARCS]), 5)
 
 
 def told_variables(model: Any, known: Marginals | None = None) -> list[Document]:

@@ -8,6 +8,7 @@ A page of any web site can send requests to a server on the reader's own machine
                          scripts cannot read and other sites cannot use
     come from our page   where a browser says which page asks (Origin), it is ours; nothing is ever shared with others
     be small and prompt  a header of 64 KiB, a body of 1 MiB, each within ten seconds
+    be one of few        so many are answered at a time
 
 and every response forbids the browser to load, run or embed anything but our own files.
 """
@@ -15,18 +16,20 @@ and every response forbids the browser to load, run or embed anything but our ow
 from __future__ import annotations
 
 import asyncio
+import html
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_BODY = 2**20
 MAX_HEAD = 2**16
 SECONDS = 10.0  # for a whole request to arrive
+AT_A_TIME = 64  # requests
 CLOSE = {"Connection": "close"}
 
 POLICY = (
@@ -49,6 +52,13 @@ def refusal(status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"error": sentence}, status, CLOSE)
 
 
+def refused_page(status: int, sentence: str) -> HTMLResponse:
+    """The same for a person, who opened an address that leads to no page."""
+    said = html.escape(sentence)
+    text = f'<!doctype html><html lang="en"><title>Quiltwork</title><h1>Quiltwork</h1><p>{said}</p></html>'
+    return HTMLResponse(text, status, CLOSE)
+
+
 class Guard:
     """An ASGI application around another; only requests that may pass reach it."""
 
@@ -57,6 +67,7 @@ class Guard:
         self.hosts = {f"{name}:{port}" for name in names} | (set(names) if port == 80 else set())
         self.token = token
         self.cookie = f"quiltwork-{port}"  # cookies know no ports: two viewers must not take each other's
+        self.n_active = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -70,23 +81,36 @@ class Guard:
             await send(message)
 
         answer = self._check(Request(scope)) or self.app
-        await answer(scope, receive, send_safely)
+        self.n_active += 1
+        try:
+            await answer(scope, receive, send_safely)
+        finally:
+            self.n_active -= 1
 
     def _check(self, request: Request) -> Response | None:
         """The refusal of a request that may not pass; or, with the token in its address, the cookie."""
         headers = request.headers
+        refuse = refused_page if "text/html" in headers.get("accept", "") else refusal
         if len(headers.getlist("host")) != 1 or headers["host"] not in self.hosts:
-            return refusal(400, "This server answers only to its own name; open the address that quiltwork printed.")
+            return refuse(400, "This server answers only to its own name; open the address that quiltwork printed.")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
-            return refusal(403, "Requests of other sites are not answered.")
+            return refuse(403, "Requests of other sites are not answered.")
         given = request.query_params.get("token")
         if request.url.path == "/" and given is not None and self._is_token(given):
             moved = RedirectResponse("/", 303)
             moved.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
             return moved
         if not self._is_token(request.cookies.get(self.cookie, "")):
-            return refusal(401, "The key is missing or old; open the address that quiltwork printed when it started.")
+            return refuse(
+                401,
+                "The key is missing or old, for there is a new one whenever the viewer starts: open the address that "
+                "quiltwork printed when it was started last.",
+            )
+        if self.n_active >= AT_A_TIME:
+            busy = refuse(503, "Too much is asked at once; ask again in a moment.")
+            busy.headers["Retry-After"] = "1"
+            return busy
         return None
 
     def _is_token(self, given: str) -> bool:
@@ -137,10 +161,17 @@ class Punctual(HttpToolsProtocol):
         self._stop_waiting()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._received += len(data)
-        if not self._head_done and self._received > MAX_HEAD and not self.transport.is_closing():
-            self.send_400_response("The header is too long.")
+        while data and not self.transport.is_closing():
+            left = len(data) if self._head_done else MAX_HEAD - self._received
+            if left <= 0:
+                self.send_400_response("The header is too long.")
+                return
+            piece, data = data[:left], data[left:]
+            self._received += len(piece)
+            super().data_received(piece)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """A request for a WebSocket is answered as any other: whoever reads stderr need not install anything."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()

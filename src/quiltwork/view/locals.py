@@ -16,6 +16,7 @@ what lay below it), the smallest weights.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -134,14 +135,42 @@ def _split(cpd: Any, variables: Sequence[Any], k: int, to: list[int], gain: floa
     if state < 0:
         labels = [_equals(one) for one in states]
     else:
-        other = _equals(states[1 - state]) if len(states) == 2 else f"≠ {short(states[state])}"
-        labels = [_equals(states[state]), other]
+        labels = [_equals(states[state]), _differs(state, states)]
     branches = [{"label": label, "to": node} for label, node in zip(labels, to, strict=True)]
     return {"split": v, "state": state if state >= 0 else None, "branches": branches, "gain": gain}
 
 
+_BIN = re.compile(r"\((?P<low>[^\s,]+), (?P<high>[^\s,]+)[])]")  # of numbers: "(-inf, 6.3]", "(6.3, 6.8]", "(7.3, inf)"
+
+
 def _equals(state: object) -> str:
-    return f"= {short(state)}"
+    """The condition that a variable is in this state; of a bin of numbers by its bounds.
+
+    >>> _equals("yes"), _equals("(-inf, 6.3]"), _equals("(6.3, 6.8]"), _equals("(7.3, inf)")
+    ('= yes', '≤ 6.3', 'in (6.3, 6.8]', '> 7.3')
+    """
+    found = _BIN.fullmatch(state) if isinstance(state, str) else None
+    if found is None:
+        return f"= {short(state)}"
+    if found["low"] == "-inf":
+        return f"≤ {short(found['high'])}"
+    return f"> {short(found['low'])}" if found["high"] == "inf" else f"in {short(state)}"
+
+
+def _differs(state: int, states: Sequence[object]) -> str:
+    """The condition that it is in any other.
+
+    >>> _differs(0, ["(-inf, 6.3]", "(6.3, 6.8]", "(6.8, inf)"]), _differs(0, ["a", "b", "c"]), _differs(0, ["a", "b"])
+    ('> 6.3', '≠ a', '= b')
+    """
+    if len(states) == 2:
+        return _equals(states[1 - state])
+    here = _equals(states[state])
+    if all(isinstance(one, str) and _BIN.fullmatch(one) for one in states):  # and none stands for a missing value
+        opposite = {"≤": ">", ">": "≤", "in": "not in"}
+        relation, _, bound = here.partition(" ")
+        return f"{opposite[relation]} {bound}"
+    return f"≠ {short(states[state])}"
 
 
 def _passing(cpd: Any, branches: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:

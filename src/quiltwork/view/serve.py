@@ -5,7 +5,7 @@
     GET  /assets/<name>  program, style and licences: a fixed list
     GET  /api/document   the document
     GET  /api/other      the second model's document, or null where there is none to compare
-    GET  /api/local/<i>  one local distribution
+    GET  /api/local/<i>  one local distribution; /api/other/<i> that of the second model
     POST /api/marginals  {"evidence": {"<i>": state or value}} -> the distribution of every variable
 
 Wrong questions get a status and {"error": "one sentence"}. See `guard` for who may ask at all.
@@ -34,7 +34,7 @@ from quiltwork.view.document import to_json
 PORT = 8733  # the first that is tried; a port of one's own keeps the address of a view the same from day to day
 TRIES = 40
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-AT_A_TIME = 64  # connections
+BACKLOG = 64  # connections that wait to be heard
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,18 @@ class Service:
         self.server.should_exit = True
 
 
-def serve(model: Any, other: Any = None, *, host: str = "127.0.0.1", port: int | None = None) -> Service:
-    """A server for a model, ready to run: on this port, or on the first free one where none is given."""
+def serve(
+    model: Any,
+    other: Any = None,
+    *,
+    names: tuple[str, str] = ("", ""),
+    host: str = "127.0.0.1",
+    port: int | None = None,
+) -> Service:
+    """A server for a model, ready to run: on this port, or on the first free one where none is given.
+
+    names  of the files that the models were read from, for the page to say
+    """
     try:
         import uvicorn
 
@@ -73,17 +83,17 @@ def serve(model: Any, other: Any = None, *, host: str = "127.0.0.1", port: int |
     except ImportError as error:
         raise MissingDependencyError.of(error.name or "uvicorn", "serve", "Viewing a model in the browser") from None
     check_bundle()
-    names, warning = _names(host)
-    answers = Answers.of(model, other)
+    hosts, warning = _names(host)
+    answers = Answers.of(model, other, names)
     listening = _listen(host, port)
     token = secrets.token_urlsafe(24)
     bound = listening.getsockname()[1]
     config = uvicorn.Config(
-        application(answers, names, bound, token),
+        application(answers, hosts, bound, token),
         http=Punctual, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, limit_concurrency=AT_A_TIME, timeout_keep_alive=5, timeout_graceful_shutdown=5,
+        proxy_headers=False, timeout_keep_alive=5, timeout_graceful_shutdown=5,
     )  # fmt: skip
-    return Service(f"http://{names[0]}:{bound}/?token={token}", uvicorn.Server(config), listening, warning)
+    return Service(f"http://{hosts[0]}:{bound}/?token={token}", uvicorn.Server(config), listening, warning)
 
 
 def application(answers: Answers, names: tuple[str, ...], port: int, token: str) -> Any:
@@ -122,7 +132,7 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
         number = request.path_params["v"]
         v = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else number
         try:
-            told = await asyncio.to_thread(answers.local, v)
+            told = await asyncio.to_thread(answers.local, v, request.url.path.startswith("/api/other/"))
         except InputError as error:
             return JSONResponse({"error": str(error)}, 404)
         return Response(to_json(told), media_type="application/json")
@@ -139,6 +149,8 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
             return refusal(400, "The question is not well-formed JSON.")
         try:
             async with one_at_a_time:
+                if await request.is_disconnected():  # the page has asked something else since
+                    return Response(status_code=204)
                 told = await asyncio.to_thread(answers.marginals, asked.get("evidence"))
         except QuiltworkError as error:
             return JSONResponse({"error": str(error)}, 422)
@@ -154,6 +166,7 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
         Route("/api/document", whole),
         Route("/api/other", whole),
         Route("/api/local/{v}", local),
+        Route("/api/other/{v}", local),
         Route("/api/marginals", marginals, methods=["POST"]),
     ]
     inner = Starlette(routes=routes, exception_handlers={HTTPException: other_errors})
@@ -207,7 +220,7 @@ def _bound(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two programs share a port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        made.listen(AT_A_TIME)
+        made.listen(BACKLOG)
     except BaseException:
         made.close()
         raise

@@ -3,7 +3,8 @@
 anywidget brings the bundle to the browser. Documents are traits; what the page asks (a local distribution,
 probabilities given evidence) comes as a numbered message, and the answer carries the same number:
 
-    {"id": 7, "ask": "local", "variable": 3}             ->  {"id": 7, "answer": {...}}
+    {"id": 7, "ask": "local", "variable": 3}             ->  {"id": 7, "answer": {...}}; "other" in its place asks
+                                                             for that of the second model
     {"id": 8, "ask": "marginals", "evidence": {"3": 0}}  ->  {"id": 8, "answer": {...}} or {"id": 8, "error": "..."}
 """
 
@@ -42,8 +43,8 @@ def reply(answers: Answers, content: Any) -> dict[str, Any]:
     asked = content if isinstance(content, dict) else {}
     number = {"id": asked.get("id")}
     try:
-        if asked.get("ask") == "local":
-            return {**number, "answer": answers.local(asked.get("variable"))}
+        if asked.get("ask") in ("local", "other"):
+            return {**number, "answer": answers.local(asked.get("variable"), asked["ask"] == "other")}
         if asked.get("ask") == "marginals":
             return {**number, "answer": answers.marginals(asked.get("evidence"))}
         return {**number, "error": "The page asked for something that this quiltwork does not know."}
