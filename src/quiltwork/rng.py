@@ -12,8 +12,8 @@ import numpy as np
 from quiltwork.errors import ParameterError
 
 
-def seed_of(random_state: object) -> int:
-    """The integer seed meant by scikit-learn's `random_state`: None, an int, or a generator."""
+def seed_of(random_state: object, name: str = "random_state") -> int:
+    """The integer seed meant by scikit-learn's `random_state`: None, an int, or a generator; `name` is for messages."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
@@ -23,7 +23,7 @@ def seed_of(random_state: object) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
     raise ParameterError(
-        f"'random_state' must be None, an integer of at least 0 or a NumPy generator. Got {random_state!r} instead."
+        f"{name!r} must be None, an integer of at least 0 or a NumPy generator. Got {random_state!r} instead."
     )
 
 

@@ -1,6 +1,7 @@
 """Conditional marginal log-likelihood against sums over the full joint table."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -71,6 +72,89 @@ def test_sampled_groups_lie_within_their_errors(method):
     assert (again.rows == found.rows).all()
 
 
+def sparse_network(seed):
+    """Trees read as features without their false conditions: short features of large negative weights beside longer
+    ones that take them back; and rows like those it was learned from."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.random((300, 2)) < 0.3
+    rows = (rng.random((300, 12)) < np.where(hidden[:, [0, 1] * 6], 0.7, 0.03)).astype(int)
+    return qw.learn("mn", rows, structure="dtsl", features="nonzero", kappa=0.5, prior_width=5.0), rows[:12]
+
+
+@pytest.mark.parametrize("method", ["gibbs", "mcsat"])
+@pytest.mark.parametrize("seed", range(3))
+def test_learned_networks_are_sampled_within_their_errors(method, seed):
+    """Fixed by its seed, as above. MC-SAT without sweeps of Gibbs would be off by 5 to 30 standard errors."""
+    model, rows = sparse_network(seed)
+    exact = qw.conditional_marginal_log_likelihood(model, rows, 3)
+    found = qw.conditional_marginal_log_likelihood(model, rows, 3, method, n_samples=2000, burn_in=200)
+    assert found.converged and found.n_unsettled == 0 and 1.0 < found.r_hat <= 1.01
+    assert found.error < 0.1 and abs(found.mean - exact.mean) < 5 * found.error
+
+
+def test_rows_whose_chains_disagree_are_counted():
+    """Ten magnets that hold each other fast while v0 = 0; with v0 = 1 each has little to do with the next."""
+    n = 11
+    pairs = [(u, v) for u in range(1, n) for v in range(u + 1, n)]
+    features = [[(0, 0), (u, s), (v, s)] for u, v in pairs for s in (0, 1)] + [
+        [(0, 1), (v, 1), (v + 1, 1)] for v in range(1, n - 1)
+    ]
+    model = network([2] * n, features, [1.5] * (2 * len(pairs)) + [0.5] * (n - 2))
+    rows = np.zeros((3, n), int)
+    rows[2, 0] = 1
+    groups = [["v0"], [f"v{v}" for v in range(1, n)]]
+    found = qw.conditional_marginal_log_likelihood(model, rows, groups, "gibbs", n_samples=400, burn_in=40)
+    assert not found.converged and found.n_unsettled == 2 and found.r_hat > 1.2
+    assert "by gibbs, " in str(found) and "the chains of 2 of 3 rows disagree (R-hat up to " in str(found)
+    settled = qw.conditional_marginal_log_likelihood(model, rows[2:], groups, "gibbs", n_samples=400, burn_in=40)
+    assert settled.converged and "the chains agree (R-hat up to 1.0" in str(settled)
+    exact = qw.conditional_marginal_log_likelihood(model, rows, groups)
+    assert exact.converged and str(exact) == f"{exact.mean:.4f} per row over 2 groups, by exact"
+
+
+@pytest.mark.parametrize("scale", [300.0, 800.0, 1e6])
+@pytest.mark.parametrize("method", ["auto", "exact", "gibbs", "mcsat"])
+def test_weights_beyond_the_range_of_a_probability(scale, method):
+    """Every state is possible, and its logarithm is at hand; no -inf, no nan, and no warning on the way."""
+    rng = np.random.default_rng(1)
+    n_states, features, weights = random_features(rng, 5, 9, min_states=2)
+    model = network(n_states, features, np.sign(weights) * scale * rng.integers(1, 4, len(weights)))
+    energies = np.array([log_linear.energy(features, model.weights, x) for x in np.ndindex(*n_states)])
+    energies = energies.reshape(n_states)
+    rows = dataset(model, random_rows(rng, model, 8))
+    names = [["v0", "v2", "v4"], ["v1", "v3"]]
+    expected = np.zeros(8)
+    for i, row in enumerate(rows.states().tolist()):
+        for group in ([0, 2, 4], [1, 3]):
+            left = energies[tuple(slice(None) if v in group else row[v] for v in range(5))]
+            for axis, v in enumerate(group):
+                others = tuple(k for k in range(len(group)) if k != axis)
+                logs = np.logaddexp.reduce(left, axis=others)
+                expected[i] += logs[row[v]] - np.logaddexp.reduce(logs)
+    found = qw.conditional_marginal_log_likelihood(model, rows, names, method, n_samples=400, burn_in=50)
+    assert np.isfinite(found.rows).all() and np.isfinite([found.error, found.r_hat]).all()
+    assert expected.min() < -scale
+    if method in ("auto", "exact"):
+        assert found.rows == pytest.approx(expected, rel=1e-9)
+    else:  # at a temperature this low every walk stays where it came to, and says so or is near
+        assert not found.converged or found.rows == pytest.approx(expected, rel=0.05, abs=1.0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 800.0])
+def test_elimination_keeps_logarithms(scale, monkeypatch):
+    """A chain whose parts are not enumerated but eliminated."""
+    monkeypatch.setattr(groups, "MAX_JOINT", 128)
+    n = 9
+    chain = network([2] * n, [[(v, 1), (v + 1, 1)] for v in range(n - 1)], scale * np.linspace(-1, 2, n - 1))
+    rows = np.random.default_rng(0).integers(0, 2, (6, n))
+    everyone = [[f"v{v}" for v in range(n)]]
+    found = qw.conditional_marginal_log_likelihood(chain, rows, everyone)
+    monkeypatch.setattr(groups, "MAX_JOINT", 2**20)
+    enumerated = qw.conditional_marginal_log_likelihood(chain, rows, everyone)
+    assert found.method == "exact" and found.rows == pytest.approx(enumerated.rows, rel=1e-9)
+    assert np.isfinite(found.rows).all() and (found.rows < -scale).any()
+
+
 def test_large_parts_are_eliminated_where_narrow_and_sampled_where_not(monkeypatch):
     monkeypatch.setattr(groups, "MAX_JOINT", 128)
     n = 12
@@ -104,12 +188,59 @@ def test_groups_of_one_are_the_pseudo_likelihood_and_models_of_tables_are_sample
         qw.conditional_marginal_log_likelihood(field, data, 2, "exact")
 
 
+@pytest.mark.parametrize("method", ["exact", "gibbs", "mcsat"])
+def test_networks_of_tables_are_asked_in_the_way_that_was_chosen(method):
+    """And say so. Fixed by its seed, as above."""
+    model = qw.textbook("cancer")
+    rows = qw.sample(model, 6, seed=1)
+    exact = qw.conditional_marginal_log_likelihood(model, rows, 2)
+    found = qw.conditional_marginal_log_likelihood(model, rows, 2, method, n_samples=4000)
+    assert found.method == method and found.exact == (method == "exact") and found.converged
+    assert (found.error > 0) == (method != "exact")
+    assert found.rows.sum() == pytest.approx(exact.rows.sum(), abs=1e-9 + 5 * 6 * found.error)
+
+
+def test_networks_of_tables_too_wide_to_sum_out_are_sampled_unless_that_is_refused(monkeypatch):
+    monkeypatch.setattr(groups, "MAX_ENTRIES", 2)
+    model = qw.textbook("cancer")
+    rows = qw.sample(model, 2, seed=1)
+    found = qw.conditional_marginal_log_likelihood(model, rows, 1, n_samples=80)
+    assert found.method == "gibbs" and found.exact == 0.0
+    with pytest.raises(ResourceLimitError, match="a table over"):
+        qw.conditional_marginal_log_likelihood(model, rows, 1, "exact")
+
+
+def test_a_method_that_a_model_does_not_have_is_refused():
+    data = qw.sample(qw.textbook("cancer"), 40, seed=0)
+    for learner in ("hrf", "dn"):
+        model = qw.learn(learner, data)
+        for method in ("exact", "mcsat"):
+            with pytest.raises(IntractableError, match=f"A {type(model).__name__} .*; use method='gibbs'"):
+                qw.conditional_marginal_log_likelihood(model, data, 2, method)
+
+
 def test_bad_groups_are_refused():
     model = network([2, 2], [[(0, 1), (1, 1)]], [1.0])
     rows = np.zeros((1, 2), int)
-    for wrong in (0, 3, [["v0"], ["v0", "v1"]], [["v0"], []]):
-        with pytest.raises(InputError, match="group"):
+    for wrong in (
+        0,
+        3,
+        [["v0"], ["v0", "v1"]],
+        [["v0"], []],
+        2.5,
+        True,
+        "v0",
+        ["v0", "v1"],
+        [1, 2],
+        None,
+        {},
+        [],
+        b"v",
+    ):
+        with pytest.raises(InputError, match=re.escape(f"Got {wrong!r} instead")):
             qw.conditional_marginal_log_likelihood(model, rows, wrong)
+    with pytest.raises(ParameterError, match="^'seed' must be"):
+        qw.conditional_marginal_log_likelihood(model, rows, 2, seed="x")
     with pytest.raises(ParameterError, match="'method'"):
         qw.conditional_marginal_log_likelihood(model, rows, 2, "bp")
 

@@ -23,7 +23,7 @@ def hard_problem(n_states, clauses):
     """Boxes that must not hold, and a chain among them."""
     boxes, _ = after(boxes_of(network(n_states, clauses, np.zeros(len(clauses)))), codes_of([None] * len(n_states)))
     boxes = boxes._replace(weight=np.full(len(boxes.weight), -np.inf))
-    return Problem(boxes, *holders(boxes), boxes.box_of_side, np.ones(len(boxes.weight)))
+    return Problem(boxes, *holders(boxes), boxes.box_of_side, np.ones(len(boxes.weight)), np.arange(len(n_states)))
 
 
 def random_clauses(rng, n_states, n):
@@ -46,7 +46,7 @@ def test_draws_satisfy_all_clauses_and_contradictions_are_found(seed):
     assert found == bool(expected)
     if found:
         for _ in range(5):
-            sample_sat.run(problem, walk, 1, np.empty(0, np.int64), False, np.zeros(problem.boxes.first_state[-1]))
+            sample_sat.run(problem, walk, 1, np.empty(0, np.int64), False, np.empty(0))
             assert tuple(walk.state.tolist()) in expected
             counts = [sum(walk.state[v] == s for v, s in clause) for clause in clauses]
             assert walk.n_held.tolist() == counts and walk.n_broken[0] == 0 and not walk.is_clause.any()

@@ -51,19 +51,19 @@ def estimate(batches: np.ndarray, n_samples: int) -> Estimate:
     >>> apart.r_hat > 1.1, apart.converged
     (True, False)
     """
-    n_chains, n_batches, n_cells = batches.shape
-    means = batches.mean(axis=(0, 1))
-    of_batches = batches.reshape(-1, n_cells).var(axis=0, ddof=1) / (n_chains * n_batches)
-    of_chains = r_hats = np.zeros(n_cells)
-    if n_chains > 1:
-        between = batches.mean(axis=1).var(axis=0, ddof=1)
-        of_chains = between / n_chains
-        r_hats = r_hat(batches)
-    squared_error = np.maximum(of_batches, of_chains)
+    means, squared_error = batches.mean(axis=(0, 1)), squared_errors(batches)
     spread = (means * (1.0 - means)).sum()
     n_effective = float(spread / squared_error.sum()) if squared_error.sum() > 1e-24 else float(n_samples)
-    worst = float(r_hats.max())
-    return Estimate(means, float(np.sqrt(squared_error.max())), worst, n_effective, worst <= R_HAT_LIMIT)
+    worst = float(r_hat(batches).max(initial=1.0))
+    error = float(np.sqrt(squared_error.max(initial=0.0)))
+    return Estimate(means, error, worst, n_effective, worst <= R_HAT_LIMIT)
+
+
+def squared_errors(batches: np.ndarray) -> np.ndarray:
+    """The squared standard error of the mean of each cell, from batch means (chains, batches, cells)."""
+    n_chains, n_batches, n_cells = batches.shape
+    of_batches = batches.reshape(-1, n_cells).var(axis=0, ddof=1) / (n_chains * n_batches)
+    return np.maximum(of_batches, batches.mean(axis=1).var(axis=0, ddof=1) / n_chains)
 
 
 def r_hat(batches: np.ndarray) -> np.ndarray:

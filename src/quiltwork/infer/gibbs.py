@@ -72,15 +72,23 @@ def gibbs_marginals(
 ) -> tuple[np.ndarray, bool, float]:
     """The distribution of every variable given the evidence, one after another; whether the chains agree; the largest
     standard error."""
+    n_states = np.array([variable.n_states for variable in model.variables])
+    batches = gibbs_batches(model, evidence, np.flatnonzero(evidence == NO_CODE), n_samples, burn_in, seed)
+    first = np.cumsum(n_states) - n_states
+    for v in np.flatnonzero(evidence != NO_CODE):
+        batches[:, :, first[v] : first[v] + n_states[v]] = np.arange(n_states[v]) == evidence[v]
+    found = estimate(batches, n_samples)
+    return found.probabilities, found.converged, found.error
+
+
+def gibbs_batches(
+    model: Any, evidence: np.ndarray, asked: np.ndarray, n_samples: int, burn_in: int, seed: int
+) -> np.ndarray:
+    """Batch means (chains, batches, all states) of the conditionals of what is asked for."""
     chains = _chains(model, evidence, CHAINS, seed)
     if not _burn_in(chains, burn_in):
         raise not_found("gibbs")
-    free, first = np.flatnonzero(evidence == NO_CODE), chains.first_state
-    batches = _batches(chains, n_samples, free, 0)
-    for v in np.flatnonzero(evidence != NO_CODE):
-        batches[:, :, first[v] : first[v + 1]] = np.arange(first[v + 1] - first[v]) == evidence[v]
-    found = estimate(batches, n_samples)
-    return found.probabilities, bool(r_hat(batches).mean() <= MIXED), found.error
+    return _batches(chains, n_samples, asked, 0)
 
 
 def gibbs_sample(model: Any, n: int, seed: int, burn_in: int = 1000) -> list[np.ndarray]:

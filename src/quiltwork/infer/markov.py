@@ -18,7 +18,7 @@ from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import ResourceLimitError
-from quiltwork.infer.boxes import boxes_of, some_of
+from quiltwork.infer.boxes import Boxes, boxes_of, some_of
 from quiltwork.infer.question import once_per_model
 from quiltwork.models.markov import MarkovNet
 
@@ -41,6 +41,13 @@ def markov_logits(model: MarkovNet, codes: np.ndarray, target: int | None) -> np
     first = boxes.first_state
     for i, v in np.argwhere(gaps).tolist():
         out[i, first[v] : first[v + 1]] = _summed_out(model, codes[i].tolist(), v)
+    return out
+
+
+def logits_in(boxes: Boxes, states: np.ndarray) -> np.ndarray:
+    """Logits (rows, all states) of all variables, given the others, in rows of states (rows, n_vars), all known."""
+    out = np.zeros((len(states), boxes.first_state[-1]))
+    _add_boxes(boxes, states.astype(np.uint16), out, np.zeros(states.shape, np.bool_))
     return out
 
 

@@ -6,22 +6,28 @@ next state is drawn uniformly from those in which all constraints hold. A featur
 negation of weight -w, and one of weight -inf is a constraint always; so a model with impossible states is sampled like
 any other, where a Gibbs sampler may be caught among the possible ones.
 
+But a slice also holds fast. Where a short feature of negative weight stands beside longer ones of positive weight, as
+in the networks that trees are read into, the constraints of the moment can leave most variables a single state, step
+after step, though each of them alone would move. So every slice is followed by a sweep of Gibbs, which draws each
+variable from its conditional. Both leave the distribution as it is, and so does one after the other.
+
 The uniform draw is the work of `sample_sat`, and only nearly uniform where the constraints leave many solutions that do
 not hang together. With weights that are finite the answers are as good as their error bars say; with impossible states
 they may be off by a few hundredths of a standard deviation of the variable, whatever the number of samples.
 
 Paper    Poon and Domingos (2006), sections 3-4
+Differs  the sweep of Gibbs after every slice
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from quiltwork.infer.boxes import Boxes, boxes_of, given, holders
+from quiltwork.infer.boxes import Boxes, boxes_of, given, holders, merged
 from quiltwork.infer.chains import CHAINS, Estimate, batch_ends, check_cells, estimate, side_by_side
 from quiltwork.infer.sample_sat import begin, run
 from quiltwork.rng import stream
@@ -46,27 +52,44 @@ def mcsat_query(
 
 
 def sample_boxes(
-    boxes: Boxes, asked: np.ndarray, n_cells: int, n_samples: int, burn_in: int, seed: int, n_chains: int = CHAINS
+    boxes: Boxes, asked: np.ndarray, n_cells: int, n_samples: int, burn_in: int, seed: int
 ) -> np.ndarray | None:
     """Batch means (chains, batches, cells) of the joint states of what is asked for; or, where n_cells is 0, of the
     conditionals of each, (chains, batches, all states). None where a chain finds no possible state to begin with."""
-    problem = Problem(boxes, *holders(boxes), boxes.box_of_side, -np.expm1(-np.abs(boxes.weight)))
-    ends = batch_ends(n_samples, n_chains)
-    batches = np.zeros((n_chains, len(ends), n_cells or boxes.first_state[-1]))
-    lost = np.zeros(n_chains, bool)
+    problem = problem_of(boxes, asked)
+    ends = batch_ends(n_samples, CHAINS)
+    batches = np.zeros((CHAINS, len(ends), n_cells or boxes.first_state[-1]))
+    found = np.zeros(CHAINS, bool)
 
     def chain(c: int) -> Iterator[None]:
-        walk = start(boxes, stream(seed, c))
-        lost[c] = not begin(problem, walk)
-        if lost[c]:
-            return
-        yield from steps(problem, walk, burn_in, asked[:0], False, batches[c, 0])
-        for k, (first, last) in enumerate(zip([0, *ends], ends)):
-            yield from steps(problem, walk, last - first, asked, n_cells > 0, batches[c, k])
-            batches[c, k] /= last - first
+        found[c] = yield from one_chain(problem, asked, n_cells > 0, burn_in, ends, stream(seed, c), batches[c])
 
-    side_by_side(chain, n_chains)
-    return None if lost.any() else batches
+    side_by_side(chain, CHAINS)
+    return batches if found.all() else None
+
+
+def one_chain(
+    problem: Problem,
+    asked: np.ndarray,
+    joint: bool,
+    burn_in: int,
+    ends: list[int],
+    rng: np.random.Generator,
+    batches: np.ndarray,
+    states: np.ndarray | None = None,
+) -> Generator[None, None, bool]:
+    """Put the means of one chain's batches into batches (batches, cells), and where each ended into states (batches,
+    n_vars); False where it finds no possible state to begin with."""
+    walk = start(problem.boxes, rng)
+    if not begin(problem, walk):
+        return False
+    yield from steps(problem, walk, burn_in, asked, False, np.empty(0))
+    for k, (first, last) in enumerate(zip([0, *ends], ends)):
+        yield from steps(problem, walk, last - first, asked, joint, batches[k])
+        batches[k] /= last - first
+        if states is not None:
+            states[k] = walk.state
+    return True
 
 
 def steps(problem: Problem, walk: Walk, n: int, asked: np.ndarray, joint: bool, sums: np.ndarray) -> Iterator[None]:
@@ -101,12 +124,21 @@ def start(boxes: Boxes, rng: np.random.Generator) -> Walk:
 # What the kernels see
 
 
+def problem_of(boxes: Boxes, asked: np.ndarray) -> Problem:
+    """The boxes laid out for the kernels; those of features that have the same sides are made one."""
+    if not boxes.fills.any():
+        boxes = merged(boxes)
+    free = np.union1d(boxes.variable, asked).astype(np.int64)
+    return Problem(boxes, *holders(boxes), boxes.box_of_side, -np.expm1(-np.abs(boxes.weight)), free)
+
+
 class Problem(NamedTuple):
     """The boxes, and what helps to move among them. (Fields keep their order: kernels cached on disk know it.)
 
     first_holder, holder  the sides that allow each of all states
     box_of_side           (n_sides,)
     keep                  (n_boxes,) the probability that a box which is as it should be becomes a constraint
+    free                  the variables that are drawn: those in a box, and those that are asked for
     """
 
     boxes: Boxes
@@ -114,6 +146,7 @@ class Problem(NamedTuple):
     holder: np.ndarray
     box_of_side: np.ndarray
     keep: np.ndarray
+    free: np.ndarray
 
 
 class Walk(NamedTuple):

@@ -17,6 +17,8 @@ from numba import njit
 
 from quiltwork.infer.boxes import Boxes, some_of, starts
 
+WIDEST = 600.0  # nats between the likeliest and the least likely joint state, whose probability a float still holds
+
 
 class Part(NamedTuple):
     """The boxes that ask about a group. (Fields keep their order: kernels cached on disk know them by place.)
@@ -64,11 +66,12 @@ def part_of(boxes: Boxes, group: np.ndarray) -> Part:
     )
 
 
-def enumerate_rows(part: Part, codes: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def enumerate_rows(part: Part, codes: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
     """(logs, left), both (rows, n_group): log P(x_v | evidence) at the states in the rows of codes, none of them
-    missing; and which are left out, because their part has more joint states than the table has room for."""
+    missing; and which are left out, because their part has several variables and more than `largest` joint states."""
     logs, left = np.zeros((len(codes), len(part.variables))), np.zeros((len(codes), len(part.variables)), np.bool_)
-    _enumerate_rows(part, codes, table, logs, left)
+    room = max(largest, int(np.diff(part.first_state).max()))
+    _enumerate_rows(part, codes, largest, np.empty(room), logs, left)
     return logs, left
 
 
@@ -76,7 +79,7 @@ def enumerate_rows(part: Part, codes: np.ndarray, table: np.ndarray) -> tuple[np
 
 
 @njit(cache=True, nogil=True)
-def _enumerate_rows(part, codes, table, logs, left):
+def _enumerate_rows(part, codes, largest, table, logs, left):
     n_group = part.variables.size
     logits, active = np.empty(part.first_state[-1]), np.empty(part.weight.size, np.int64)
     joined, members, place = np.empty(n_group, np.int64), np.empty(n_group, np.int64), np.empty(n_group, np.int64)
@@ -93,7 +96,7 @@ def _enumerate_rows(part, codes, table, logs, left):
                     n += 1
                     if size <= table.size:
                         size *= part.first_state[v + 1] - part.first_state[v]
-            if n > 1 and size > table.size:
+            if n > 1 and size > largest:
                 for k in range(n):
                     left[i, members[k]] = True
             else:
@@ -218,20 +221,42 @@ def _pour(part, members, side_at, stride, low, high, weight, table):
 
 @njit(cache=True, nogil=True)
 def _fold(part, members, size, row, table, logs):
-    """log marginals of the members at their states in the row, from their log joint in table, which is used up."""
-    top, total = -np.inf, 0.0
+    """log marginals of the members at their states in the row, from their log joint in table, which is used up.
+
+    Member after member is summed out, the slowest axis first, and the one before it becomes the slowest. Where the log
+    joint spans more than a float does, what is added up stays logarithms.
+    """
+    top, bottom, total = -np.inf, np.inf, 0.0
     for e in range(size):
-        top = max(top, table[e])
+        top, bottom = max(top, table[e]), min(bottom, table[e])
+    is_wide = top - bottom > WIDEST
     for e in range(size):
-        table[e] = math.exp(table[e] - top)
-        total += table[e]
-    for v in members[::-1]:  # the slowest axis is summed out, and the one before it becomes the slowest
+        table[e] -= top
+        if not is_wide:
+            table[e] = math.exp(table[e])
+            total += table[e]
+    log_total = _log_sum(table[:size]) if is_wide else math.log(total)
+    for v in members[::-1]:
         width = size // (part.first_state[v + 1] - part.first_state[v])
-        own, mass = np.int64(row[part.variables[v]]) * width, 0.0
-        for e in range(own, own + width):
-            mass += table[e]
-        logs[v] = math.log(mass / total) if mass > 0.0 else -np.inf
+        own = np.int64(row[part.variables[v]]) * width
+        if is_wide:
+            logs[v] = _log_sum(table[own : own + width]) - log_total
+        else:
+            logs[v] = math.log(table[own : own + width].sum()) - log_total
         for begin in range(width, size, width):
             for e in range(width):
-                table[e] += table[begin + e]
+                if is_wide:
+                    high, low = max(table[e], table[begin + e]), min(table[e], table[begin + e])
+                    table[e] = high + math.log1p(math.exp(low - high))
+                else:
+                    table[e] += table[begin + e]
         size = width
+
+
+@njit(cache=True, nogil=True)
+def _log_sum(logs):
+    """log of the sum of exp(logs)."""
+    top, total = logs.max(), 0.0
+    for log in logs:
+        total += math.exp(log - top)
+    return top + math.log(total)

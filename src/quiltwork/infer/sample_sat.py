@@ -1,5 +1,8 @@
 """SampleSAT, and the step of MC-SAT around it: kernels that draw states which satisfy constraints.
 
+A step draws a slice, and then each variable in turn from its conditional given the others, as Gibbs does (`mcsat` says
+why).
+
 A box that must hold leaves its variables only the states of its sides. A box that must not hold is a clause, "one of
 the sides fails". A slice is drawn in four stages, of which the first three are exact:
 
@@ -39,18 +42,18 @@ LATE = 4  # steps at temperature zero per variable
 
 @njit(cache=True, nogil=True)
 def run(problem, walk, n_steps, asked, joint, sums):
-    """Take steps, and add to sums after each: 1 to the joint state of all that is asked for (cells,), or else the
-    conditional of each variable, given the others, to its own states in sums (all states,)."""
+    """Take steps. Adds to sums (cells,) the joint state of what is asked for, after each step; or else, unless it is
+    empty, P(v | others) of every variable (all states,), at every draw."""
+    probs = np.empty(problem.boxes.n_states.max())
     for _ in range(n_steps):
         n_clauses = _choose(problem, walk)
         n_clauses = _settle(problem.boxes, walk, n_clauses)
         _draw(problem, walk, n_clauses)
-        cell = 0
-        for v in asked:
-            cell = cell * problem.boxes.n_states[v] + walk.state[v]
-            if not joint:
-                _add_conditional(problem, walk, v, sums)
+        _sweep(problem, walk, probs, sums, sums.size > 0 and not joint)
         if joint:
+            cell = 0
+            for v in asked:
+                cell = cell * problem.boxes.n_states[v] + walk.state[v]
             sums[cell] += 1.0
 
 
@@ -74,10 +77,10 @@ def begin(problem, walk):
 def _choose(problem, walk):
     """Make constraints of boxes that are as they should be: allowed states, and clauses (how many)."""
     boxes, n = problem.boxes, 0
-    for e in range(walk.allowed.size):
-        walk.allowed[e] = True
-    for v in range(walk.n_allowed.size):
+    for v in problem.free:
         walk.n_allowed[v] = boxes.n_states[v]
+        for e in range(boxes.first_state[v], boxes.first_state[v + 1]):
+            walk.allowed[e] = True
     for b in range(boxes.weight.size):
         holds = walk.n_held[b] == boxes.first_side[b + 1] - boxes.first_side[b]
         if holds != (boxes.weight[b] > 0.0) or _uniform(walk.generator) >= problem.keep[b]:
@@ -146,16 +149,16 @@ def _settle(boxes, walk, n):
 def _draw(problem, walk, n_clauses):
     """Draw a state of what is allowed in which no clause is broken; False where the old one stays instead."""
     n_loose, n_solutions = _open_clauses(problem.boxes, walk, n_clauses)
-    for v in range(walk.state.size):
+    for v in problem.free:
         walk.old[v] = walk.state[v]
         if walk.is_loose[v]:
             _move(problem, walk, v, np.int64(-1))
-        else:
+        elif walk.n_allowed[v] > 1 or not walk.allowed[problem.boxes.first_state[v] + walk.state[v]]:
             _move(problem, walk, v, _any_allowed(problem.boxes, walk, v, np.int64(-1)))
     found = n_loose == 0 or (n_solutions <= FEW and _enumerate(problem, walk, n_loose))
     if not found:
         found = _sample_sat(problem, walk, n_loose)
-    for v in range(walk.state.size):
+    for v in problem.free:
         if not found:
             _move(problem, walk, v, walk.old[v])
         walk.is_loose[v] = False
@@ -292,6 +295,40 @@ def _n_critical(problem, walk, v, s, breaks):
     return n
 
 
+# One variable at a time: Gibbs
+
+
+@njit(cache=True, nogil=True)
+def _sweep(problem, walk, probs, sums, counts):
+    """Draw every free variable from P(v | the others), which is added to sums (all states,) if it counts."""
+    boxes = problem.boxes
+    for v in problem.free:
+        first, r, was, top, total = boxes.first_state[v], boxes.n_states[v], walk.state[v], -np.inf, 0.0
+        for s in range(r):
+            probs[s] = 0.0
+            for i in range(problem.first_holder[first + s], problem.first_holder[first + s + 1]):
+                side = problem.holder[i]
+                b, held = problem.box_of_side[side], False
+                for m in range(boxes.first_member[side], boxes.first_member[side + 1]):
+                    held |= boxes.member[m] == was
+                if walk.n_held[b] - held + 1 == boxes.first_side[b + 1] - boxes.first_side[b]:
+                    probs[s] += boxes.weight[b]
+            top = max(top, probs[s])
+        for s in range(r):
+            probs[s] = math.exp(probs[s] - top)
+            total += probs[s]
+        left, drawn = _uniform(walk.generator), was
+        for s in range(r):
+            probs[s] /= total
+            if probs[s] > 0.0 and left >= 0.0:  # so that rounding never ends in what cannot happen
+                drawn = np.int64(s)
+            left -= probs[s]
+            if counts:
+                sums[first + s] += probs[s]
+        if drawn != was:
+            _move(problem, walk, v, drawn)
+
+
 # Moves, and what they change
 
 
@@ -364,24 +401,3 @@ def _uniform(generator):
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     x = x ^ (x >> np.uint64(31))
     return np.float64(x >> np.uint64(11)) / 9007199254740992.0
-
-
-@njit(cache=True, nogil=True)
-def _add_conditional(problem, walk, v, sums):
-    """Add P(v | the others) to the states of v in sums (all states,)."""
-    boxes, top, total = problem.boxes, -np.inf, 0.0
-    logs = np.zeros(boxes.n_states[v])
-    for s in range(logs.size):
-        place = boxes.first_state[v] + s
-        for i in range(problem.first_holder[place], problem.first_holder[place + 1]):
-            side = problem.holder[i]
-            b = problem.box_of_side[side]
-            others = walk.n_held[b] - _allows(boxes, side, walk.state[v])
-            if others + 1 == boxes.first_side[b + 1] - boxes.first_side[b]:
-                logs[s] += boxes.weight[b]
-        top = max(top, logs[s])
-    for s in range(logs.size):
-        logs[s] = math.exp(logs[s] - top)
-        total += logs[s]
-    for s in range(logs.size):
-        sums[boxes.first_state[v] + s] += logs[s] / total
