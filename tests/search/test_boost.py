@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -302,8 +304,14 @@ def test_held_out_rows_that_all_have_gaps():
     train, valid = parted([2] * 4)
     columns = [column.copy() for column in random_table(0, 50, [2] * 4)]
     columns[1][:] = NO_CODE
-    with pytest.raises(DataError, match="held-out rows"):
+    with pytest.raises(DataError, match="Every held-out row has a missing value"):
         fit_boosted(train, dataset(columns, [2] * 4))
+
+
+def test_held_out_rows_without_weight():
+    train, valid = parted([2] * 4)
+    with pytest.raises(DataError, match="held-out rows have no weight"):
+        fit_boosted(train, replace(valid, weights=np.zeros(valid.n_samples)))
 
 
 def test_a_target_that_would_not_fit_in_memory_is_refused(monkeypatch):

@@ -12,7 +12,7 @@ from quiltwork.backends.threads import Threads
 from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import ConvergenceWarning, DataError, ParameterError, ResourceLimitError, SchemaMismatchError
-from quiltwork.search import descent
+from quiltwork.search import descent, newton
 from quiltwork.search import indicators as layouts
 from quiltwork.search import regression as regressions
 from quiltwork.search.descent import fit_logistic
@@ -104,6 +104,26 @@ def test_the_objective_is_that_of_the_slow_twin(seed, n_states, penalty):
     best = logistic.objective(*problem, *logistic.fit(*problem, *penalty), *penalty)
     own = fit.weights[:, indicators(dataset(columns, n_states)).variable != 0]
     assert logistic.objective(*problem, fit.intercept, own, *penalty) == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("target", [0, 2])
+def test_a_kernel_that_returns_after_every_step_goes_on_from_there(target, monkeypatch):
+    """Ctrl-C is heard between two calls; how often there is one changes nothing."""
+    data = dataset(random_table(1, 300, MIXED), MIXED)
+    fits, calls = [], [0]
+    go_on = newton._go_on
+
+    def counted(*known):
+        calls[0] += 1
+        return go_on(*known)
+
+    monkeypatch.setattr(newton, "_go_on", counted)
+    for cells in (newton.CELLS_AT_A_TIME, 1):
+        monkeypatch.setattr(newton, "CELLS_AT_A_TIME", cells)
+        fits.append(solved(data, target, 2.0, 1.0))
+    assert calls[0] > 10
+    np.testing.assert_array_equal(fits[0].weights, fits[1].weights)
+    np.testing.assert_array_equal(fits[0].intercept, fits[1].intercept)
 
 
 def test_no_weight_can_be_improved(layout):
@@ -357,13 +377,23 @@ def test_tables_that_cannot_be_used_are_refused():
         fit_logistic(dataset(gaps, [2, 2, 2]), data)
     with pytest.raises(DataError, match="has no rows"):
         fit_logistic(data.rows(slice(0, 0)), data)
-    with pytest.raises(SchemaMismatchError, match="validation rows"):
+    with pytest.raises(SchemaMismatchError, match="Validation rows"):
         fit_logistic(data, data.select([0, 1]))
+    with pytest.raises(DataError, match="Every held-out row has a missing value"):
+        fit_logistic(data, dataset([np.full(40, NO_CODE), *gaps[:2]], [2, 2, 2]))
+    with pytest.raises(DataError, match="held-out rows have no weight"):
+        fit_logistic(data, dataset(random_table(0, 40, [2, 2, 2]), [2, 2, 2], np.zeros(40)))
+    with pytest.raises(DataError, match="held-out rows have no rows"):
+        fit_logistic(data, data.rows(slice(0, 0)))
 
 
 def test_what_does_not_fit_in_memory_is_refused_before_it_starts(monkeypatch):
     data = dataset(random_table(0, 40, [2, 2, 2]), [2, 2, 2])
     monkeypatch.setattr(descent, "physical_memory", lambda: 100)
+    with pytest.raises(ResourceLimitError, match="A regression of 1 logits on 3 indicators in 80 rows"):
+        fit_logistic(data, data)
+    answers = iter([1e12, 100])
+    monkeypatch.setattr(descent, "physical_memory", lambda: next(answers))
     with pytest.raises(ResourceLimitError, match="The paths of 3 targets under 'l2' take"):
         fit_logistic(data, data, penalty="l2")
     monkeypatch.setattr(layouts, "physical_memory", lambda: 10)

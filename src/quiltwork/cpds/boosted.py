@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from quiltwork.cpds.logistic import LogisticCPD
+from quiltwork.cpds.logistic import LARGEST, LogisticCPD
 from quiltwork.cpds.tree import LEAF
 from quiltwork.data.bits import add_where, full_plane
 from quiltwork.data.dataset import NO_CODE
@@ -93,22 +93,53 @@ class BoostedCPD:
         and over the child's states, whose shares (states,) of the rows are given. The steps of many trees add up, so
         their deviations are added, and with them the roots of what they are worth.
         """
-        out = np.zeros(n_vars)
-        _add_worths(*self.starts, self.variable, self.first, self.branches, self.flow, self.values, shares, out)
-        return out
+        spread = (self._moves**2) @ shares - (self._moves @ shares) ** 2
+        worths = np.maximum(0.5 * self.flow * spread, 0.0).reshape(-1, 2).sum(axis=1)
+        return np.bincount(self.variable[self.variable != LEAF], np.sqrt(worths), n_vars)
+
+    def withhold(self, columns: np.ndarray, changes: np.ndarray) -> None:
+        """Change odds to what they are without a parent's part, whatever its state in columns (n_vars, rows).
+
+        In the linear part that is what the parent adds beyond its mean. In a tree, what a row's logits move by at the
+        splits on it, from the mean over the rows at the split to that over the rows of the branch; at each split these
+        moves are zero on average. changes (n_parents, states - 1, rows filled up to words of 64), float32, are
+        multiplied: the odds of each state against the first.
+        """
+        parents = np.array(self.parents, np.int64)
+        if self.start.parents:
+            place = np.searchsorted(parents, self.start.parents)
+            linear = changes[place]
+            self.start.withhold(columns, linear)
+            changes[place] = linear
+        question, variable, state = self._questions
+        place = np.where(self.variable == LEAF, -1, np.searchsorted(parents, self.variable))
+        back = np.exp(np.clip(self._moves[:, :1] - self._moves[:, 1:], -LARGEST, LARGEST)).astype(np.float32)
+        _multiply_moves(
+            *self.starts, question, place, self.first, self.branches, back, columns[variable], state, changes
+        )
+
+    @cached_property
+    def _moves(self) -> np.ndarray:
+        """(n_branches, states) what the mean of the logits moves by from a split to each of its branches."""
+        moves = np.empty((len(self.branches), self.values.shape[1]))
+        _find_moves(*self.starts, self.variable, self.first, self.branches, self.flow, self.values, moves)
+        return moves
 
     def log_probs(self, codes: np.ndarray) -> np.ndarray:
         """log P(child = s | the row's parents), (rows, states)."""
         out = self.start.log_probs(codes)
         question, variable, state = self._questions
-        gaps = (codes[:, variable] == NO_CODE).any(axis=1)
-        nodes, leaves = (self.first, self.branches), self.values
-        for rows, add, more in (
-            (np.flatnonzero(gaps), _add_walks, (self.variable, self.state, *nodes, self.flow, leaves)),
-            (np.flatnonzero(~gaps), _add_trees, (question, *nodes, leaves, variable, state)),
-        ):
+        walks = (*self.starts, self.variable, self.state, self.first, self.branches, self.flow, self.values)
+        trees = (*self.starts, question, self.first, self.branches, self.values, variable, state)
+        gaps = np.zeros(len(codes), np.bool_)
+        if (codes == NO_CODE).any():
+            gaps = (codes[:, variable] == NO_CODE).any(axis=1)
+        if not gaps.any():
+            _add_trees(*trees, codes, out)
+            return out
+        for rows, add, parts in ((np.flatnonzero(gaps), _add_walks, walks), (np.flatnonzero(~gaps), _add_trees, trees)):
             part = out[rows]
-            add(*self.starts, *more, codes[rows], part)
+            add(*parts, codes[rows], part)
             out[rows] = part
         return out
 
@@ -175,9 +206,10 @@ def _add_trees(node_start, branch_start, leaf_start, question, first, branches, 
         n = min(64 * WORDS_AT_A_TIME, n_rows - begin)
         everyone = full_plane(n)
         answers, reached = np.zeros((asked.size, everyone.size), np.uint64), np.empty((most, everyone.size), np.uint64)
-        for q in range(asked.size):
-            for i in range(n):
-                answers[q, i >> 6] |= np.uint64(codes[begin + i, asked[q]] == wanted[q]) << np.uint64(i & 63)
+        for start in range(0, n, 64):  # rows that are looked at again and again while they are in the cache
+            for q in range(asked.size):
+                for i in range(start, min(start + 64, n)):
+                    answers[q, i >> 6] |= np.uint64(codes[begin + i, asked[q]] == wanted[q]) << np.uint64(i & 63)
         sums = np.zeros((r, n))
         for t in range(node_start.size - 1):
             a, b, c = node_start[t], branch_start[t], leaf_start[t]
@@ -241,8 +273,8 @@ def _normalise(out):
 
 
 @njit(cache=True, nogil=True)
-def _add_worths(node_start, branch_start, leaf_start, variable, first, branches, flow, values, shares, out):
-    """Add the root of the worth of every split to that of its variable; children come after their parents."""
+def _find_moves(node_start, branch_start, leaf_start, variable, first, branches, flow, values, moves):
+    """Means over the rows at a node come from those of its branches, which have higher numbers."""
     r = values.shape[1]
     for t in range(node_start.size - 1):
         a, b, c = node_start[t], branch_start[t], leaf_start[t]
@@ -254,16 +286,42 @@ def _add_worths(node_start, branch_start, leaf_start, variable, first, branches,
                     means[k, s] = values[c + first[a + k], s]
                 continue
             at = b + first[a + k]
-            total = max(np.float64(flow[at]) + np.float64(flow[at + 1]), 1e-300)
+            total = np.float64(flow[at]) + np.float64(flow[at + 1])
+            yes = flow[at] / total if total > 0.0 else 0.5
             for s in range(r):
-                for e in range(2):
-                    means[k, s] += flow[at + e] / total * means[branches[at + e], s]
-            worth = 0.0
-            for e in range(2):
-                mean, square = 0.0, 0.0
-                for s in range(r):
-                    moved = means[branches[at + e], s] - means[k, s]
-                    mean += shares[s] * moved
-                    square += shares[s] * moved * moved
-                worth += 0.5 * flow[at + e] * (square - mean * mean)
-            out[variable[a + k]] += np.sqrt(max(worth, 0.0))
+                one, other = means[branches[at], s], means[branches[at + 1], s]
+                means[k, s] = yes * one + (1.0 - yes) * other
+                moves[at, s], moves[at + 1, s] = one - means[k, s], other - means[k, s]
+
+
+@njit(cache=True, nogil=True)
+def _multiply_moves(node_start, branch_start, leaf_start, question, place, first, branches, factors, asked, wanted,
+                    changes):  # fmt: skip
+    """Multiply changes (parents, states - 1, rows), at the place of the parent that a split asks about, by the factors
+    of the branch that each row takes; asked (questions, rows) are the values of the variables that are asked about."""
+    words, most = changes.shape[2] >> 6, 0
+    for t in range(node_start.size - 1):
+        most = max(most, node_start[t + 1] - node_start[t])
+    answers, reached = np.zeros((wanted.size, words), np.uint64), np.empty((most, words), np.uint64)
+    for q in range(wanted.size):
+        for i in range(asked.shape[1]):
+            answers[q, i >> 6] |= np.uint64(asked[q, i] == wanted[q]) << np.uint64(i & 63)
+    one = np.float32(1.0)
+    for t in range(node_start.size - 1):
+        a, b = node_start[t], branch_start[t]
+        reached[0] = ~np.uint64(0)
+        for k in range(node_start[t + 1] - a):  # children have higher numbers
+            if question[a + k] < 0:
+                continue
+            at, plane = b + first[a + k], answers[question[a + k]]
+            for w in range(words):
+                here = reached[k, w]
+                yes, no = here & plane[w], here & ~plane[w]
+                reached[branches[at], w], reached[branches[at + 1], w] = yes, no
+                if here == 0:
+                    continue
+                for s in range(changes.shape[1]):
+                    own, taken, left = changes[place[a + k], s], factors[at, s], factors[at + 1, s]
+                    for j in range(64):
+                        bit = np.uint64(1) << np.uint64(j)
+                        own[(w << 6) + j] *= taken if yes & bit != 0 else (left if no & bit != 0 else one)

@@ -18,6 +18,8 @@ from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
 
+LARGEST = 40.0  # nats by which a parent may change a logit and leave odds that can be held
+
 
 @dataclass(frozen=True, eq=False)
 class LogisticCPD:
@@ -61,6 +63,15 @@ class LogisticCPD:
         _add_parts(columns, self.intercept, self.first, self.weights, self.means, codes, out)
         return out
 
+    def withhold(self, columns: np.ndarray, changes: np.ndarray) -> None:
+        """Change odds to what they are if a parent adds its mean, whatever its state in columns (n_vars, rows).
+
+        changes (n_parents, states - 1, rows), float32, are multiplied: the odds of each state against the first.
+        """
+        moves = np.repeat(self.means, np.diff(self.first), axis=0) - self.weights
+        factors = np.exp(np.clip(moves[:, 1:] - moves[:, :1], -LARGEST, LARGEST)).astype(np.float32)
+        _multiply_parts(columns[np.array(self.parents, np.int64)], self.first, factors, changes)
+
     def log_tables(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """The parts of log P before it is normalised: the intercept, then one table for each parent."""
         pieces = zip(self.parents, self.first[:-1].tolist(), self.first[1:].tolist(), strict=True)
@@ -80,16 +91,21 @@ def _add_parts(parents, intercept, first, weights, means, codes, out):
     n_states = intercept.size
     for i in range(codes.shape[0]):
         row = out[i]
-        for s in range(n_states):
-            row[s] = intercept[s]
-        for k in range(parents.size):
-            x = codes[i, parents[k]]
-            if x == NO_CODE:
+        if n_states == 2:  # two numbers that stay at hand
+            one, other = intercept[0], intercept[1]
+            for k in range(parents.size):
+                x = codes[i, parents[k]]
+                at = first[k] + x
+                one += means[k, 0] if x == NO_CODE else weights[at, 0]
+                other += means[k, 1] if x == NO_CODE else weights[at, 1]
+            row[0], row[1] = one, other
+        else:
+            row[:] = intercept
+            for k in range(parents.size):
+                x = codes[i, parents[k]]
+                part = means[k] if x == NO_CODE else weights[first[k] + x]
                 for s in range(n_states):
-                    row[s] += means[k, s]
-            else:
-                for s in range(n_states):
-                    row[s] += weights[first[k] + x, s]
+                    row[s] += part[s]
         top = row[0]
         for s in range(1, n_states):
             top = max(top, row[s])
@@ -99,3 +115,13 @@ def _add_parts(parents, intercept, first, weights, means, codes, out):
         log_total = top + np.log(total)
         for s in range(n_states):
             row[s] -= log_total
+
+
+@njit(cache=True, nogil=True)
+def _multiply_parts(codes, first, factors, changes):
+    """Multiply changes (parents, states - 1, rows) by the factors of the state that each parent is in."""
+    for k in range(codes.shape[0]):
+        for s in range(changes.shape[1]):
+            own, column = changes[k, s], np.ascontiguousarray(factors[first[k] : first[k + 1], s])
+            for i in range(codes.shape[1]):
+                own[i] *= column[codes[k, i]]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quiltwork.data.dataset import NO_CODE
+
 
 @dataclass(frozen=True, eq=False)
 class TableCPD:
@@ -34,6 +36,28 @@ class TableCPD:
     def n_parameters(self) -> int:
         """Free parameters."""
         return self.probs.shape[0] * (self.probs.shape[1] - 1)
+
+    def log_probs(self, codes: np.ndarray, n_states: np.ndarray) -> np.ndarray:
+        """log P(child = s | the row's parents), (rows, states); n_states (n_vars,) tells how many each parent has.
+
+        A missing parent is summed out: the configurations are weighted as they occurred in training. As tables and
+        weights are smoothed alike, that is what smoothed counts over the parents that are known would say.
+
+        >>> cpd = TableCPD(1, (0,), np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([3.0, 1.0]))
+        >>> np.exp(cpd.log_probs(np.array([[1, 0], [NO_CODE, 0]], np.uint16), np.array([2, 2]))).round(3)
+        array([[0.2  , 0.8  ], [0.725, 0.275]])
+        """
+        parents = codes[:, self.parents]
+        weights = np.ones(len(self.probs)) if self.weights is None else self.weights
+        joint = (weights[:, None] * self.probs).reshape(*n_states[list(self.parents)], -1)
+        patterns, which = np.unique(parents == NO_CODE, axis=0, return_inverse=True)
+        out = np.empty((len(codes), joint.shape[-1]))
+        for k, absent in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == k)
+            table = joint.sum(axis=tuple(np.flatnonzero(absent))) if absent.any() else self.probs.reshape(joint.shape)
+            out[rows] = table[tuple(parents[np.ix_(rows, np.flatnonzero(~absent))].T)]
+        out /= out.sum(axis=1, keepdims=True)
+        return np.log(out, out=np.full(out.shape, -np.inf), where=out > 0)
 
     def log_tables(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """The parts of log P that are tables over parents: the table itself."""

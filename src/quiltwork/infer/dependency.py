@@ -10,10 +10,10 @@ Boosted trees are many. For few rows they are walked like any other tree; for ma
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from quiltwork.cpds.table import TableCPD
-from quiltwork.data.dataset import NO_CODE
 from quiltwork.infer.conditionals import factor_logits
 from quiltwork.models.dependency import DependencyNet
 
@@ -32,23 +32,12 @@ def dependency_logits(model: DependencyNet, codes: np.ndarray, target: int | Non
     for v in whole:
         out[:, first[v] : first[v + 1]] = model.cpds[v].log_probs(codes)
     for v in np.flatnonzero(gaps.any(axis=0)).tolist():
-        rows, cpd = np.flatnonzero(gaps[:, v]), model.cpds[v]
-        if cpd.kind == "table":
-            out[rows, first[v] : first[v + 1]] = _summed_out(model, cpd, codes[rows])
-        else:
-            out[rows, first[v] : first[v + 1]] = cpd.log_probs(codes[rows])
+        rows = np.flatnonzero(gaps[:, v])
+        out[rows, first[v] : first[v + 1]] = cpd_log_probs(model.cpds[v], codes[rows], np.diff(first))
     return out
 
 
-def _summed_out(model: DependencyNet, cpd: TableCPD, codes: np.ndarray) -> np.ndarray:
-    """Logits (rows, states) of a table where some parents are missing."""
-    parents = codes[:, cpd.parents]
-    weights = np.ones(len(cpd.probs)) if cpd.weights is None else cpd.weights
-    joint = (weights[:, None] * cpd.probs).reshape(*(model.variables[p].n_states for p in cpd.parents), -1)
-    patterns, which = np.unique(parents == NO_CODE, axis=0, return_inverse=True)
-    out = np.empty((len(codes), joint.shape[-1]))
-    for k, absent in enumerate(patterns):
-        rows = np.flatnonzero(which.ravel() == k)
-        table = joint.sum(axis=tuple(np.flatnonzero(absent)))
-        out[rows] = table[tuple(parents[np.ix_(rows, np.flatnonzero(~absent))].T)]
-    return np.log(out, out=np.full(out.shape, -np.inf), where=out > 0)
+def cpd_log_probs(cpd: Any, codes: np.ndarray, n_states: np.ndarray) -> np.ndarray:
+    """log P(child = s | the row's parents) under a CPD of any kind, (rows, states)."""
+    found: np.ndarray = cpd.log_probs(codes, n_states) if cpd.kind == "table" else cpd.log_probs(codes)
+    return found

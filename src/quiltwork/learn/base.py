@@ -8,11 +8,12 @@ its own classes are loaded only when it asks for them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.data.bins import SAYS, read_bins
 from quiltwork.data.dataset import Dataset
-from quiltwork.data.encode import fit_encode
+from quiltwork.data.encode import check_weights, fit_encode
 from quiltwork.errors import ParameterError
 from quiltwork.params import Choice, Integer, Nothing, Param, Thing, signature
 from quiltwork.rng import seed_of
@@ -85,11 +86,12 @@ class Learner:
         return float(self.score_samples(X).mean())
 
     def _begin(self, X: object, weights: object) -> tuple[Any, Any]:
-        """Check the parameters, then read and encode the table."""
+        """Check the parameters, then read and encode the table; rows of weight 0 say nothing, and are left out."""
         for param in self.parameters:
             param.check(type(self).__name__, self.__dict__[param.name])
         self._seed = seed_of(self.random_state)
-        return self._encode(X, weights)
+        encoder, data = self._encode(X, weights)
+        return encoder, with_weight(data)
 
     def _encode(self, X: object, weights: object = None) -> tuple[Any, Any]:
         """The table as this learner takes it: an encoder, and what it makes of the rows."""
@@ -102,10 +104,14 @@ class Learner:
             discretise=self.discretise,
         )
 
-    def _provenance(self, data: Dataset, **more: object) -> dict[str, Any]:
-        """Where a model comes from, in plain values; the number of threads never matters, so it is left out."""
+    def _provenance(self, data: Dataset, took: Mapping[str, object] | None = None, **more: object) -> dict[str, Any]:
+        """Where a model comes from, in plain values; the number of threads never matters, so it is left out.
+
+        `took` tells parameters that had another value than the one given.
+        """
         plain = (str, int, float, bool, type(None))
-        values = {k: v for k, v in self.get_params().items() if isinstance(v, plain) and k != "n_jobs"}
+        given = {**self.get_params(), **(took or {})}
+        values = {k: v for k, v in given.items() if isinstance(v, plain) and k != "n_jobs"}
         return {"learner": self.name, "parameters": values, "rows": data.n_samples, **more}
 
     def _end(self, model: Any, X: object) -> Self:
@@ -136,6 +142,12 @@ class Learner:
         values = self.get_params()
         changed = [p.name for p in self.parameters if repr(values[p.name]) != repr(p.default)]
         return f"{type(self).__name__}({', '.join(f'{name}={values[name]!r}' for name in changed)})"
+
+
+def with_weight(data: Any) -> Any:
+    """The rows that count; refused where none does."""
+    weights = check_weights(data.weights, data.n_samples) if data.n_samples else None
+    return data if weights is None or weights.all() else data.rows(weights > 0)
 
 
 class ScoreName(str):

@@ -2,6 +2,10 @@
 
 Each kind answers three questions: does it choose anything by held-out rows, what does it learn from some rows with
 others held out, and, once that is settled, what does it learn from all rows by the same choices.
+
+The strength of an arc is told by the gains of the score as trees and tables grew. Regressions and boosted trees have no
+such moment, and where kinds are mixed there must be one measure for all: there it is the log-likelihood that the rows
+lose where the parent's value is withheld (`infer.withheld`).
 """
 
 from __future__ import annotations
@@ -14,17 +18,18 @@ import numpy as np
 
 from quiltwork.backends.threads import Threads
 from quiltwork.cpds.boosted import BoostedCPD, mean_of
-from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.cpds.table import TableCPD
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import NO_CODE, Dataset
+from quiltwork.infer.dependency import cpd_log_probs
 from quiltwork.learn.base import Progress
-from quiltwork.learn.held_out import complete_rows
+from quiltwork.learn.prior import tree_prior
 from quiltwork.rng import seed_of
 from quiltwork.search.boost import fit_boosted
 from quiltwork.search.descent import fit_logistic
 from quiltwork.search.grow import GrowthRules, grow_trees, strengths
-from quiltwork.search.merge import even_prior, grow_apart
+from quiltwork.search.judges import complete_rows
+from quiltwork.search.merge import grow_apart
 from quiltwork.search.parents import choose_parents
 from quiltwork.search.prune import Belief, averaged, choose, choose_kappa, limited
 from quiltwork.stats.families import Arrays, count_family
@@ -33,6 +38,7 @@ from quiltwork.stats.relatives import chi_square_relatives
 
 VARIABLES_AT_A_TIME = 64
 TABLE_CANDIDATES = 8
+MOST_STATES = 64  # of a target that is regressed
 
 
 @dataclass(frozen=True)
@@ -52,28 +58,31 @@ class Task:
 class Learned:
     """CPDs of all variables, the strengths of their arcs, and what was chosen on the way.
 
+    strengths       by child and then by parent, where growing the CPDs told them; else None
     choices         what `again` needs to learn the same from all rows
     chosen          the same in plain values, for the provenance
     held_out        (n_vars,) log-likelihood of the held-out rows by variable, or None
-    held_out_score  its sum, as a mean over the rows
+    held_out_total  what these rows weigh together
+    held_out_score  the sum over the variables, as a mean over the rows
     """
 
     cpds: tuple[Any, ...]
-    strengths: np.ndarray
+    strengths: np.ndarray | None = None
     choices: Any = None
     chosen: Mapping[str, Any] = field(default_factory=dict)
     held_out: np.ndarray | None = None
-    n_held_out: int = 0
+    held_out_total: float = 0.0
 
     @property
     def held_out_score(self) -> float | None:
-        return None if self.held_out is None else float(self.held_out.sum() / self.n_held_out)
+        return None if self.held_out is None else float(self.held_out.sum() / self.held_out_total)
 
 
 class Kind:
-    """A kind of CPD."""
+    """A kind of CPD; `instead` is the way out where rows are too few to hold some out."""
 
     name: ClassVar[str]
+    instead: ClassVar[str] = "choose cpd='tree'"
 
     def chooses(self, task: Task) -> bool:
         return True
@@ -102,24 +111,34 @@ def allowed_parents(task: Task, data: Dataset) -> np.ndarray | None:
 
 def held_out_likelihood(cpds: Sequence[Any], held_out: Dataset) -> np.ndarray:
     """(n_vars,) log-likelihood of the held-out rows under each CPD; missing values count for nothing."""
-    codes = held_out.states()
-    weights = np.ones(len(codes)) if held_out.weights is None else held_out.weights
+    codes, weights = held_out.states(), _weights_of(held_out)
     out = np.zeros(len(cpds))
     for v, cpd in enumerate(cpds):
         known = np.flatnonzero(codes[:, v] != NO_CODE)
-        out[v] = weights[known] @ cpd.log_probs(codes[known])[np.arange(len(known)), codes[known, v]]
+        logs = cpd_log_probs(cpd, codes[known], held_out.n_states)
+        out[v] = weights[known] @ logs[np.arange(len(known)), codes[known, v]]
     return out
 
 
-def _judged(learned: Learned, held_out: Dataset | None) -> Learned:
+def judged(learned: Learned, held_out: Dataset | None) -> Learned:
+    """With the likelihood of the held-out rows, if there are any."""
     if held_out is None:
         return learned
-    return replace(learned, held_out=held_out_likelihood(learned.cpds, held_out), n_held_out=held_out.n_samples)
+    return replace(learned, held_out=held_out_likelihood(learned.cpds, held_out), held_out_total=held_out.total)
+
+
+def as_judged(learned: Learned, tried: Learned) -> Learned:
+    """With the likelihood of the rows that were held out when it was tried."""
+    return replace(learned, held_out=tried.held_out, held_out_total=tried.held_out_total)
 
 
 def arc_strengths(by_child: Sequence[Mapping[int, float]]) -> np.ndarray:
     """Strengths of all arcs, by child and then by parent."""
     return np.array([own[p] for own in by_child for p in sorted(own)], np.float64)
+
+
+def _weights_of(data: Dataset) -> np.ndarray:
+    return np.ones(data.n_samples) if data.weights is None else data.weights
 
 
 class Tables(Kind):
@@ -129,6 +148,9 @@ class Tables(Kind):
 
     def chooses(self, task: Task) -> bool:
         return False
+
+    def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
+        return as_judged(self.learn(task, data, None), tried)
 
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
         arrays, spread = Arrays.of(train), float(train.n_states.max())
@@ -167,6 +189,7 @@ class Trees(Kind):
     """A decision tree, grown by the Bayesian score; with kappa "auto" the believed prunings are chosen."""
 
     name = "tree"
+    instead = "set kappa to a number"
 
     def chooses(self, task: Task) -> bool:
         return task.params["kappa"] == "auto"
@@ -176,15 +199,16 @@ class Trees(Kind):
         if kappa != "auto":
             return self._finished(task, self._grow(task, train, kappa), Belief(kappa))
         assert held_out is not None
-        trees, rows = self._grow(task, train, 1.0), complete_rows(held_out)
+        trees, judges = self._grow(task, train, 1.0), complete_rows(held_out)
+        rows = judges.states(), judges.weights
         if self._averages(task):
-            return _judged(self._finished(task, trees, choose(trees, *rows, run=task.threads.run)), held_out)
+            return judged(self._finished(task, trees, choose(trees, *rows, run=task.threads.run)), held_out)
         belief = Belief(choose_kappa(trees, *rows, run=task.threads.run))
-        return _judged(self._finished(task, self._grow(task, train, belief.kappa), belief), held_out)
+        return judged(self._finished(task, self._grow(task, train, belief.kappa), belief), held_out)
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         trees = self._grow(task, data, 1.0 if self._averages(task) else tried.choices.kappa)
-        return replace(self._finished(task, trees, tried.choices), held_out=tried.held_out, n_held_out=tried.n_held_out)
+        return as_judged(self._finished(task, trees, tried.choices), tried)
 
     def _averages(self, task: Task) -> bool:
         """The weights of prunings are those of the uniform prior."""
@@ -197,7 +221,7 @@ class Trees(Kind):
         if p["prior"] == "uniform":
             trees = grow_trees(arrays, range(data.n_vars), rules, allowed, task.threads.run, task.progress)
         else:
-            prior = even_prior(arrays, p["equivalent_sample_size"])
+            prior = tree_prior(p["prior"], p["prior_network"], data.variables, arrays, p["equivalent_sample_size"])
             trees = grow_apart(arrays, rules, allowed, prior, task.progress)
         return [limited(tree, p["max_leaves"]) for tree in trees]
 
@@ -212,6 +236,7 @@ class Logistic(Kind):
     """A logistic regression on the states of all other variables, weights penalised."""
 
     name = "logistic"
+    instead = "set strength to a number"
 
     def chooses(self, task: Task) -> bool:
         return task.params["strength"] == "auto"
@@ -221,37 +246,18 @@ class Logistic(Kind):
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         """What chance alone does to a slope grows as the root of the number of rows, and so must the penalty."""
-        strengths = tried.choices * np.sqrt(data.n_samples / (data.n_samples - tried.n_held_out))
-        learned = self._learned(task, data, None, strengths)
-        return replace(learned, held_out=tried.held_out, n_held_out=tried.n_held_out)
+        strengths = tried.choices * np.sqrt(data.total / (data.total - tried.held_out_total))
+        return as_judged(self._learned(task, data, None, strengths), tried)
 
     def _learned(self, task: Task, train: Dataset, held_out: Dataset | None, strengths: Any) -> Learned:
+        narrow = narrow_targets(train)
         fits = fit_logistic(
-            train, held_out, penalty=task.params["penalty"], strengths=strengths, allowed=allowed_parents(task, train),
-            run=task.threads.run, progress=task.progress,
+            train, held_out, narrow, penalty=task.params["penalty"], strengths=strengths,
+            allowed=allowed_parents(task, train), run=task.threads.run, progress=task.progress,
         )  # fmt: skip
-        by_child = [linear_strengths(cpd, train) for cpd in fits.cpds]
+        cpds = with_trees_for_the_others(task, train, fits.cpds)
         chosen = {"strengths": fits.strengths.tolist()}
-        return _judged(Learned(fits.cpds, arc_strengths(by_child), fits.strengths, chosen), held_out)
-
-
-def linear_strengths(cpd: LogisticCPD, data: Dataset) -> dict[int, float]:
-    """What each parent adds to the log-likelihood of the training rows, to second order: m/2 times the variance of
-    its part of the logits, over its states and the child's."""
-    own = _shares(data, cpd.child)
-    out = {}
-    for k, p in enumerate(cpd.parents):
-        parts = cpd.weights[cpd.first[k] : cpd.first[k + 1]]
-        shares = _shares(data, p)
-        moved = parts - shares @ parts
-        spread = (moved**2) @ own - (moved @ own) ** 2
-        out[p] = 0.5 * data.total * float(shares @ spread)
-    return out
-
-
-def _shares(data: Dataset, v: int) -> np.ndarray:
-    counts = np.bincount(data.column(v), data.weights, data.n_states[v])
-    return counts / counts.sum()
+        return judged(Learned(cpds, choices=fits.strengths, chosen=chosen), held_out)
 
 
 class Boosted(Kind):
@@ -264,58 +270,69 @@ class Boosted(Kind):
 
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
         assert held_out is not None
+        narrow, seed = narrow_targets(train), seed_of(task.params["random_state"])
         more: dict[str, Any] = {"allowed": allowed_parents(task, train)}
         more |= {"run": task.threads.run, "progress": task.progress}
-        linear = fit_logistic(train, held_out, penalty="l2", **more).cpds
-        seed = seed_of(task.params["random_state"])
-        alone, led = (fit_boosted(train, held_out, start=start, seed=seed, **more).cpds for start in (None, linear))
-        cpds = tuple(mean_of(a, b) for a, b in zip(alone, led, strict=True))
-        by_child = [boosted_strengths(cpd, train) for cpd in cpds]
-        chosen = {"trees": [cpd.n_trees for cpd in cpds]}
-        return _judged(Learned(cpds, arc_strengths(by_child), None, chosen), held_out)
+        linear = fit_logistic(train, held_out, narrow, penalty="l2", **more).cpds
+        alone, led = (
+            fit_boosted(train, held_out, narrow, start=start, seed=seed, **more).cpds for start in (None, linear)
+        )
+        boosted = tuple(mean_of(a, b) for a, b in zip(alone, led, strict=True))
+        cpds = with_trees_for_the_others(task, train, boosted)
+        chosen = {"trees": [cpd.n_trees if isinstance(cpd, BoostedCPD) else 1 for cpd in cpds]}
+        return judged(Learned(cpds, chosen=chosen), held_out)
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         return tried
 
 
-def boosted_strengths(cpd: BoostedCPD, data: Dataset) -> dict[int, float]:
-    """What each parent adds to the log-likelihood at most, to second order: by its part of the start and its splits."""
-    linear = linear_strengths(cpd.start, data)
-    roots = cpd.split_worths(_shares(data, cpd.child), data.n_vars)
-    return {p: float((np.sqrt(linear.get(p, 0.0)) + roots[p]) ** 2) for p in cpd.parents}
+def narrow_targets(data: Dataset) -> list[int]:
+    """The variables of few enough states to be regressed: each state has weights and a sum of trees of its own."""
+    return np.flatnonzero(data.n_states <= MOST_STATES).tolist()
+
+
+def with_trees_for_the_others(task: Task, data: Dataset, cpds: Sequence[Any]) -> tuple[Any, ...]:
+    """The CPDs of the narrow targets, and trees for those that have too many states to be regressed."""
+    by_child = {cpd.child: cpd for cpd in cpds}
+    wide = [v for v in range(data.n_vars) if v not in by_child]
+    if wide:
+        trees = grow_trees(leaf_arrays(data), wide, GrowthRules(), allowed_parents(task, data), task.threads.run)
+        by_child |= {tree.child: averaged(tree, Belief(GrowthRules().kappa)) for tree in trees}
+    return tuple(by_child[v] for v in range(data.n_vars))
 
 
 class Auto(Kind):
-    """For every variable the kind that predicts its held-out rows best: tree, regression (L1 or L2), boosted trees."""
+    """For every variable the kind that predicts its held-out rows best, regressions with either penalty."""
 
     name = "auto"
 
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
-        tried = [kind.learn(own, train, held_out) for kind, own in self._members(task)]
+        tried = [judged(kind.learn(own, train, held_out), held_out) for kind, own in self._members(task)]
         likelihoods = np.array([one.held_out for one in tried], np.float64)
-        return self._mixed(train, tried, np.argmax(likelihoods, axis=0), tried)
+        return self._mixed(tried, np.argmax(likelihoods, axis=0), tried)
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         before, picked = tried.choices
-        again = [kind.again(own, data, one) for (kind, own), one in zip(self._members(task), before, strict=True)]
-        return self._mixed(data, again, picked, before)
+        again = [
+            kind.again(own, data, one) if (picked == k).any() else one
+            for k, ((kind, own), one) in enumerate(zip(self._members(task), before, strict=True))
+        ]
+        return self._mixed(again, picked, before)
 
     def _members(self, task: Task) -> list[tuple[Kind, Task]]:
         return [
             (Trees(), task.with_(kappa="auto")),
+            (Tables(), task),
             (Logistic(), task.with_(penalty="l1", strength="auto")),
             (Logistic(), task.with_(penalty="l2", strength="auto")),
             (Boosted(), task),
         ]
 
-    def _mixed(self, data: Dataset, learned: list[Learned], picked: np.ndarray, tried: list[Learned]) -> Learned:
+    def _mixed(self, learned: list[Learned], picked: np.ndarray, tried: list[Learned]) -> Learned:
         cpds = tuple(learned[k].cpds[v] for v, k in enumerate(picked))
-        starts = [np.cumsum([0, *(len(cpd.parents) for cpd in one.cpds)]) for one in learned]
-        strengths = [learned[k].strengths[starts[k][v] : starts[k][v + 1]] for v, k in enumerate(picked)]
         held_out = np.choose(picked, [one.held_out for one in tried])
         chosen = {"kinds": [cpd.kind for cpd in cpds]}
-        every = np.concatenate([np.empty(0), *strengths])
-        return Learned(cpds, every, (tried, picked), chosen, held_out, tried[0].n_held_out)
+        return Learned(cpds, None, (tried, picked), chosen, held_out, tried[0].held_out_total)
 
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (Trees(), Tables(), Logistic(), Boosted(), Auto())}

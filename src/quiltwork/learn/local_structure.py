@@ -20,12 +20,13 @@ from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import ParameterError
 from quiltwork.learn.base import Progress
-from quiltwork.learn.held_out import complete_rows, hold_out
+from quiltwork.learn.held_out import hold_out
 from quiltwork.learn.knowledge import Knowledge
-from quiltwork.learn.prior import prior_boxes
+from quiltwork.learn.prior import tree_prior
 from quiltwork.search.climb import History
 from quiltwork.search.grow import GrowthRules
-from quiltwork.search.merge import Forest, Prior, even_prior
+from quiltwork.search.judges import complete_rows
+from quiltwork.search.merge import Forest
 from quiltwork.search.prune import Belief, averaged, choose, choose_kappa
 from quiltwork.stats.leaves import leaf_arrays
 
@@ -62,7 +63,7 @@ def grow_network(
         return growth.finished(growth.grown(data, kappa), Belief(kappa))
     train = data
     if held_out is None:
-        train, held_out = hold_out(data, learner.held_out, learner._seed, "kappa='auto'")
+        train, held_out = hold_out(data, learner.held_out, learner._seed, "kappa='auto'", "set kappa to a number")
     choose_belief = growth.choose_tree if learner.cpd == "tree" else growth.choose_graph
     belief = choose_belief(train, held_out)
     return growth.finished(growth.grown(data, FULL_KAPPA if growth.averages else belief.kappa), belief)
@@ -90,13 +91,9 @@ class _Growth:
     def _grow(self, data: Dataset, kappa: float) -> Forest:
         learner, arrays = self._learner, leaf_arrays(data)
         rules = GrowthRules(kappa, "B" in self._operators, "C" in self._operators, learner.min_leaf)
-        prior: Prior | None = None
-        if learner.score == "bdeu":
-            prior = even_prior(arrays, learner.equivalent_sample_size)
-        elif learner.score == "prior-network":
-            prior = prior_boxes(
-                learner.prior_network, data.variables, arrays.first_entry, learner.equivalent_sample_size
-            )
+        prior = tree_prior(
+            str(learner.score), learner.prior_network, data.variables, arrays, learner.equivalent_sample_size
+        )
         forest = Forest(
             arrays, rules, learner.cpd == "graph", self._allowed(data.n_vars), learner.search != "fixed", prior,
             learner.max_parents,
@@ -116,13 +113,15 @@ class _Growth:
         return learner.cpd == "tree" and learner.smoothing == "average" and learner.score == "uniform"
 
     def choose_tree(self, train: Dataset, held_out: Dataset) -> Belief:
-        rows, cpds = complete_rows(held_out), self.grown(train, FULL_KAPPA).cpds()
+        judges, cpds = complete_rows(held_out), self.grown(train, FULL_KAPPA).cpds()
+        rows = judges.states(), judges.weights
         return choose(cpds, *rows) if self.averages else Belief(FULL_KAPPA * choose_kappa(cpds, *rows))
 
     def choose_graph(self, train: Dataset, held_out: Dataset) -> Belief:
         """The kappa whose graphs predict held-out rows best; it rises until they are worse twice in a row."""
-        codes, weights = complete_rows(held_out)
-        rows = np.arange(len(codes))
+        judges = complete_rows(held_out)
+        codes, rows = judges.states(), np.arange(judges.n_samples)
+        weights = np.ones(len(rows)) if judges.weights is None else judges.weights
         found: list[float] = []
         for kappa in GRAPH_KAPPAS:
             cpds = self.grown(train, kappa).cpds()

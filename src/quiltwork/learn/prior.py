@@ -18,7 +18,8 @@ from quiltwork.errors import ParameterError, UnknownStateError
 from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.query import query
 from quiltwork.models.bayesian import BayesianNet
-from quiltwork.search.merge import Box
+from quiltwork.search.merge import Box, Prior, even_prior
+from quiltwork.stats.leaves import LeafArrays
 
 FamilyPrior = Callable[[int, tuple[int, ...]], np.ndarray]
 
@@ -49,7 +50,7 @@ def read_prior(path: str) -> Any:
 def _checked(network: Any, variables: Sequence[Variable]) -> BayesianNet:
     """The Bayesian network that was given, or the one that an estimator learned; it must know all variables."""
     if network is None:
-        raise ParameterError("score='prior-network' needs the network: set 'prior_network' to a Bayesian network.")
+        raise ParameterError("The prior 'prior-network' needs the network: set 'prior_network' to a Bayesian network.")
     network = getattr(network, "model_", network)
     if not isinstance(network, BayesianNet):
         raise ParameterError(
@@ -85,9 +86,21 @@ def _some(states: Sequence[State]) -> str:
     return ", ".join(map(repr, states[:8])) + (", ..." if len(states) > 8 else "")
 
 
+def tree_prior(
+    kind: str, network: Any, variables: Sequence[Variable], arrays: LeafArrays, equivalent_sample_size: float
+) -> Prior | None:
+    """Prior counts for the leaves of trees and graphs: none under "uniform", spread evenly under "bdeu", or those of a
+    "prior-network"."""
+    if kind == "uniform":
+        return None
+    if kind == "bdeu":
+        return even_prior(arrays, equivalent_sample_size)
+    return prior_boxes(network, variables, arrays.first_entry, equivalent_sample_size)
+
+
 def prior_boxes(
     network: Any, variables: Sequence[Variable], first_entry: np.ndarray, equivalent_sample_size: float
-) -> Callable[[int, Box], np.ndarray]:
+) -> Prior:
     """Prior counts of leaves, laid out as leaf counts are: N * P(target = c, entry, configurations of the box).
 
     A box allows each of some variables a set of states. In the network that is evidence on one more child of the

@@ -33,7 +33,7 @@ import numpy as np
 from quiltwork.cpds.boosted import BoostedCPD
 from quiltwork.cpds.logistic import LogisticCPD
 from quiltwork.data.collapse import collapse
-from quiltwork.data.dataset import NO_CODE, Dataset
+from quiltwork.data.dataset import Dataset
 from quiltwork.errors import DataError, ParameterError, SchemaMismatchError
 from quiltwork.rng import stream
 from quiltwork.search.boost_state import (
@@ -48,6 +48,7 @@ from quiltwork.search.boost_state import (
 )
 from quiltwork.search.climb import Progress, silent
 from quiltwork.search.gradient_trees import grow_trees, log_likelihood
+from quiltwork.search.judges import complete_rows
 
 Run = Callable[[Callable[[int], None], int], None]
 _Fit = tuple[BoostedCPD, float]
@@ -124,9 +125,8 @@ def fit_boosted(
     array([[1., 0.]])
     """
     wanted = range(train.n_vars) if targets is None else targets
-    if valid.missing is not None:
-        valid = valid.rows((valid.states() != NO_CODE).all(axis=1))
     _check(train, valid, wanted, start, max_leaves, share, rate, l2)
+    valid = complete_rows(valid)
     problem = _Problem.of(train, valid, start is not None, allowed)
     sizes = dict.fromkeys((max_leaves or k, share or s, rate or r) for k, s, r in SIZES)
 
@@ -184,8 +184,6 @@ def _check(
         raise DataError(f"Trees cannot be boosted on a table that {why}: drop incomplete rows, or make gaps a state.")
     if valid.variables != train.variables:
         raise SchemaMismatchError("The held-out rows must have the variables of the training rows, in their order.")
-    if not valid.n_samples:
-        raise DataError("Boosting needs held-out rows to tell when to stop. Got none: hold out a part of the rows.")
     if not all(0 <= v < train.n_vars for v in targets):
         raise ParameterError(f"'targets' must be columns from 0 to {train.n_vars - 1}. Got {list(targets)} instead.")
     if start is not None and [cpd.child for cpd in start] != list(targets):

@@ -23,12 +23,13 @@ from numbers import Real
 import numpy as np
 
 from quiltwork.cpds.logistic import LogisticCPD
-from quiltwork.data.dataset import NO_CODE, Dataset, physical_memory
+from quiltwork.data.dataset import Dataset, physical_memory
 from quiltwork.errors import ConvergenceWarning, DataError, ParameterError, ResourceLimitError, SchemaMismatchError
 from quiltwork.search.climb import Progress, silent
 from quiltwork.search.indicators import Indicators, indicators
+from quiltwork.search.judges import complete_rows
 from quiltwork.search.newton import log_likelihood, look, solve
-from quiltwork.search.regression import regression
+from quiltwork.search.regression import GRAM_BYTES, regression
 
 Run = Callable[[Callable[[int], None], int], None]
 
@@ -42,6 +43,7 @@ POOLING = 10.0
 PRECISION = 5e-7  # error tolerated in the objective, relative to that of the intercept alone
 ROUGH = 1e-4  # and on the way to a far strength,
 FAR = 0.25  # which is reached by strengths in this ratio
+BY_ROW, BY_INDICATOR = 3, 2  # numbers that a regression under way holds for each logit
 
 
 def serial(task: Callable[[int], None], n: int) -> None:
@@ -97,12 +99,11 @@ def fit_logistic(
     """
     wanted = range(train.n_vars) if targets is None else targets
     _check(train, valid, wanted, penalty, allowed)
-    if valid is not None and valid.missing is not None:
-        valid = valid.rows((valid.states() != NO_CODE).all(axis=1))
+    valid = None if valid is None else complete_rows(valid)
     table = _Table(train, indicators(train), None if valid is None else indicators(valid), penalty, allowed)
     problems = [_Target.of(v, table.x, train, valid) for v in wanted]
     paths = _paths(problems, penalty, strengths, valid is not None)
-    _check_room(table.x, paths, penalty)
+    _check_room(table.x, problems, paths, penalty)
     walks: list[_Walk] = [_Walk()] * len(problems)
     at_a_time = max(1, min(16, len(problems) // 32))  # targets of one task
     done = [0]
@@ -135,18 +136,26 @@ def _check(
     if not train.n_samples or train.missing is not None:
         why = "has missing values" if train.n_samples else "has no rows"
         raise DataError(f"A table that {why} cannot be regressed: drop its incomplete rows, or make them a state.")
-    if valid is not None and (valid.variables != train.variables or not valid.n_samples):
-        raise SchemaMismatchError(
-            "There must be validation rows, with the variables of the training rows in their order."
-        )
+    if valid is not None and valid.variables != train.variables:
+        raise SchemaMismatchError("Validation rows must have the variables of the training rows, in their order.")
     if not all(0 <= v < train.n_vars for v in targets):
         raise ParameterError(f"'targets' must be columns from 0 to {train.n_vars - 1}. Got {list(targets)} instead.")
     if allowed is not None and allowed.shape != (train.n_vars, train.n_vars):
         raise ParameterError(f"'allowed' must be (n_vars, n_vars), {train.n_vars} each. Got {allowed.shape} instead.")
 
 
-def _check_room(x: Indicators, paths: np.ndarray, penalty: str) -> None:
-    """Without zeros among the weights, those of all targets at all strengths are many."""
+def _check_room(x: Indicators, problems: list[_Target], paths: np.ndarray, penalty: str) -> None:
+    """What one target's logits take in all rows; and, without zeros among the weights, all weights of all paths."""
+    widest = max(problems, key=lambda problem: problem.n_logits, default=None)
+    if widest is not None:
+        n_rows = len(widest.labels) + len(widest.held_out_labels)
+        n_bytes = 8.0 * widest.n_logits * (BY_ROW * n_rows + BY_INDICATOR * len(x.variable)) + GRAM_BYTES
+        if n_bytes > physical_memory():
+            raise ResourceLimitError(
+                f"A regression of {widest.n_logits:,} logits on {len(x.variable):,} indicators in {n_rows:,} rows "
+                f"takes {n_bytes / 2**30:.1f} GB, more than this machine has: give the target fewer states, or take a "
+                "sample of the rows."
+            )
     n_bytes = 8.0 * paths.size * len(x.variable)
     if PENALTIES[penalty][0] == 0.0 and n_bytes > physical_memory():
         raise ResourceLimitError(

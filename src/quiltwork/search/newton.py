@@ -25,37 +25,62 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from quiltwork.search.indicators import Indicators
+from quiltwork.search.regression import Regression
+
 FLATTEST = 1e-6  # least p (1 - p) that the quadratic believes in
 INNER = 0.05  # a sweep that gains less than this share of all sweeps so far is the last
 REFRESH = 0.6  # how far, relative to its gain, a step may stray from the quadratic before that is computed anew
 PROMISE = 0.01  # an indicator joins if it promises to gain this share of the tolerated error
 NEWCOMERS = 15  # this many, and as many as there are members, may join at a time
 MOST_STEPS = 200
+CELLS_AT_A_TIME = 2**22  # rows x logits x steps of one kernel call
+
+GOES_ON, SETTLED, GAVE_UP = 0, 1, 2  # what a call of the kernel ends with
+BEGUN, LOGIT, GAIN, ROUNDS, LOOKS = _PLACES = range(5)  # of what `solve` remembers between two calls
+
+
+def solve(x: Indicators, labels: np.ndarray, l1: float, l2: float, error: float, fit: Regression) -> bool:
+    """Move `fit` to the optimum, to within an objective of about `error`; whether that was reached.
+
+    The kernel returns after some steps, so that Ctrl-C is heard, and takes up where it was.
+    """
+    n_steps = max(1, CELLS_AT_A_TIME // fit.margin.size)
+    at, told = np.zeros(len(_PLACES)), GOES_ON
+    while told == GOES_ON:
+        told = _go_on(x, labels, l1, l2, error, fit, at, n_steps)
+    return bool(told == SETTLED)
 
 
 # Kernels: the whole problem at one strength of the penalty
 
 
 @njit(cache=True, nogil=True)
-def solve(x, labels, l1, l2, error, fit):
-    """Move `fit` to the optimum, to within an objective of about `error`; whether that was reached."""
+def _go_on(x, labels, l1, l2, error, fit, at, n_steps):
+    """Some more steps, from where `at` says: has it begun, the logit whose turn it is, what this round gained, rounds
+    since the last look at all indicators, looks.
+    """
     n_logits = fit.intercept.size
-    _admit(x, l1, l2, error, fit)
-    for _ in range(MOST_STEPS):
-        settled = False
-        for _ in range(MOST_STEPS):
-            gain = 0.0
-            for k in range(n_logits):
-                gain += _step(x, labels, k, l1, l2, error, fit)
-            if n_logits > 1:
-                _balance(l1, l2, fit)
-            if gain <= error:
-                settled = True
-                break
-        look(x, labels, fit)
-        if not _admit(x, l1, l2, error, fit):
-            return settled
-    return False
+    if at[BEGUN] == 0.0:
+        at[BEGUN] = 1.0
+        _admit(x, l1, l2, error, fit)
+    for _ in range(n_steps):
+        at[GAIN] += _step(x, labels, np.int64(at[LOGIT]), l1, l2, error, fit)
+        at[LOGIT] += 1.0
+        if at[LOGIT] < n_logits:
+            continue
+        if n_logits > 1:
+            _balance(l1, l2, fit)
+        settled = at[GAIN] <= error
+        at[LOGIT], at[GAIN], at[ROUNDS] = 0.0, 0.0, at[ROUNDS] + 1.0
+        if settled or at[ROUNDS] == MOST_STEPS:
+            at[ROUNDS], at[LOOKS] = 0.0, at[LOOKS] + 1.0
+            look(x, labels, fit)
+            if not _admit(x, l1, l2, error, fit):
+                return SETTLED if settled else GAVE_UP
+            if at[LOOKS] == MOST_STEPS:
+                return GAVE_UP
+    return GOES_ON
 
 
 @njit(cache=True, nogil=True)
@@ -83,8 +108,9 @@ def log_likelihood(x, labels, intercept, weights):
 @njit(cache=True, nogil=True)
 def look(x, labels, fit):
     """Gradients of the loss for all indicators and logits, into fit.slope."""
+    total = _odds_but(-1, fit)
     for k in range(fit.intercept.size):
-        _take_residuals(x, labels, k, fit)
+        _take_residuals(x, labels, k, total, fit)
         _sum_up(x, np.arange(x.variable.size), fit.residual, fit.slope[k])
 
 
@@ -92,10 +118,11 @@ def look(x, labels, fit):
 def _admit(x, l1, l2, error, fit):
     """Let indicators join that promise to lower the objective, the most promising first; whether there were any."""
     n_logits, places, gains = fit.intercept.size, fit.members.size, np.zeros(x.variable.size)
+    all_odds = _odds_but(-1, fit)
     for k in range(n_logits):
         bend, total = 0.0, 0.0
         for i in range(x.weights.size):
-            p = _probability(fit, k, i)
+            p = fit.odds[k, i] / all_odds[i]
             bend += x.weights[i] * max(p * (1.0 - p), FLATTEST)
             total += x.weights[i]
         for j in range(gains.size):
@@ -162,11 +189,13 @@ def _balance(l1, l2, fit):
 def _step(x, labels, k, l1, l2, error, fit):
     """Move one logit to the minimum of its quadratic, or less far; what the quadratic promised to gain."""
     n = fit.n_members[0]
-    members, weights, margin = fit.members[:n], fit.weights[k], fit.margin[k]
-    _take_residuals(x, labels, k, fit)
+    members, weights, margin, odds = fit.members[:n], fit.weights[k], fit.margin[k], fit.odds[k]
+    others = _odds_but(k, fit)
+    total = others + odds
+    _take_residuals(x, labels, k, total, fit)
     if fit.stale[k]:
         for i in range(margin.size):
-            p = _probability(fit, k, i)
+            p = odds[i] / total[i]
             fit.curvature[k, i] = x.weights[i] * max(p * (1.0 - p), FLATTEST)
         _fill_gram(x, k, 0, fit)
     _sum_up(x, members[1:], fit.residual, fit.slope[k])
@@ -187,8 +216,9 @@ def _step(x, labels, k, l1, l2, error, fit):
     while True:
         for i in range(margin.size):
             margin[i] += (length - done) * change[i]
-            fit.odds[k, i] = np.exp(min(margin[i], 500.0))
-        _take_residuals(x, labels, k, fit)
+            odds[i] = np.exp(min(margin[i], 500.0))
+            total[i] = others[i] + odds[i]
+        _take_residuals(x, labels, k, total, fit)
         found = _slope_along(start, np.zeros(n), moves, length, l1, l2)
         for i in range(margin.size):
             found += fit.residual[i] * change[i]
@@ -263,21 +293,21 @@ def _total(values):
 
 
 @njit(cache=True, nogil=True)
-def _probability(fit, k, i):
-    """P(the label of logit k | row i)."""
-    if fit.intercept.size == 1:
-        return fit.odds[0, i] / (1.0 + fit.odds[0, i])
-    total = 0.0
+def _odds_but(k, fit):
+    """(m,) sum of the odds of all states but that of logit k, that of the state without a logit included."""
+    out = np.ones(fit.odds.shape[1]) if fit.intercept.size == 1 else np.zeros(fit.odds.shape[1])
     for other in range(fit.intercept.size):
-        total += fit.odds[other, i]
-    return fit.odds[k, i] / total
+        if other != k:
+            out += fit.odds[other]
+    return out
 
 
 @njit(cache=True, nogil=True)
-def _take_residuals(x, labels, k, fit):
-    label = 1 if fit.intercept.size == 1 else k
+def _take_residuals(x, labels, k, total, fit):
+    """Weight x (probability of logit k - 1 where it came true), into fit.residual; total (m,) odds of all states."""
+    label, odds = 1 if fit.intercept.size == 1 else k, fit.odds[k]
     for i in range(labels.size):
-        fit.residual[i] = x.weights[i] * (_probability(fit, k, i) - (labels[i] == label))
+        fit.residual[i] = x.weights[i] * (odds[i] / total[i] - (labels[i] == label))
 
 
 @njit(cache=True, nogil=True)
