@@ -103,7 +103,64 @@ def test_an_address_that_cannot_be_is_ignored(reader, asia):
     assert reader.page.locator(".evidence").count() == 0
 
 
+def test_a_variable_that_is_found_again_is_brought_into_sight(reader, asia):
+    reader.open(asia)
+    reader.find("lung")
+    lung = names_of_asia().index("lung")
+    reader.page.mouse.move(130, 90)
+    reader.page.mouse.down()
+    reader.page.mouse.move(930, 600, steps=3)
+    reader.page.mouse.up()
+    reader.until(lambda: reader.at(lung)[0] > 700)
+    reader.find("lung")
+    inside = reader.page.locator(".canvas").bounding_box()
+    reader.until(lambda: inside["x"] < reader.at(lung)[0] < inside["x"] + inside["width"])
+
+
+def test_arcs_that_the_slider_hides_can_be_shown(reader, asia):
+    reader.open(asia, f"#v={names_of_asia().index('asia')}&k=0")
+    reader.says(".panel .remark", "1 arc, 0 shown")
+    reader.shows(".legend li", ["selected", "parent", "child", "spouse"])
+    dots = "all => all.map((dot) => dot.style.color)"
+    (before,) = reader.page.locator(".partners .dot").evaluate_all(dots)
+    reader.page.get_by_role("button", name="show all").click()
+    reader.until(lambda: "shown" not in reader.text(".panel .remark"))
+    assert int(reader.page.get_by_role("slider").input_value()) > 0
+    assert reader.page.locator(".partners .dot").evaluate_all(dots) != [before]  # it has a role now
+
+
 # Every reader
+
+
+def focused(reader):
+    return reader.page.evaluate("document.activeElement.className")
+
+
+def test_the_focus_is_never_lost(reader, every_kind):
+    reader.open(every_kind, f"#v={TREE}")
+    reader.give("yes")
+    reader.page.get_by_role("button", name="Take back").click()  # with the chip goes its button
+    reader.has(".chips", 0)
+    reader.until(lambda: focused(reader), "panel")
+    reader.page.locator(".partners button.link").first.click()
+    reader.shows(".panel h2", "root")
+    reader.until(lambda: focused(reader), "panel")
+    reader.page.get_by_role("button", name="Show its distribution").focus()
+    reader.press("Escape")
+    reader.shows(".panel h2", "The network")
+    reader.until(lambda: focused(reader), "panel")
+    reader.double_click(TREE)
+    reader.page.locator("dialog svg .leads").first.click()
+    reader.shows("dialog.distribution h2", "root")
+    reader.press("Escape")
+    reader.until(lambda: focused(reader), "network")
+
+
+def test_hiding_the_notes_leaves_the_focus_to_the_network(reader):
+    with served(documents.every_kind() | {"notes": ["Something was left out."]}) as url:
+        reader.open(url)
+        reader.page.get_by_role("button", name="Hide these notes").click()
+        reader.until(lambda: focused(reader), "network")
 
 
 def test_works_with_the_keyboard_alone(reader, every_kind):

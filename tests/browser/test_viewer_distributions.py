@@ -114,6 +114,36 @@ def test_a_deep_tree_is_folded_until_asked(reader):
         reader.until(lambda: fold.text_content().endswith("… 9 more leaves"))
 
 
+def test_a_tall_tree_opens_with_its_root_in_sight(reader):
+    """One split of the root leads to a leaf above, the other to forty below each other."""
+    nodes = [documents.split(1, 1, 1, 2, 99.0), documents.leaf(0.5, 10)]
+    for i in range(30):
+        nodes += [documents.split(0, 1, 2 * i + 3, 2 * i + 4, 60.0 - i), documents.leaf(0.5, 10)]
+    nodes.append(documents.leaf(0.5, 10))
+    shown = documents.every_kind()
+    shown["locals"][TREE] = documents.tree_of(nodes)
+    with served(shown) as url:
+        reader.open(url, f"#v={TREE}")
+        reader.show_distribution()
+        root = reader.page.locator("dialog svg .leads", has_text="gain 99")
+        body = reader.page.locator("dialog .body").bounding_box()
+        assert body["y"] <= root.bounding_box()["y"] <= body["y"] + body["height"] - 40
+
+
+def test_the_names_of_splits_fit_in_their_boxes(reader):
+    shown = documents.every_kind()
+    shown["variables"][0]["name"] = "WWWW MMMM wide letters WWWW"
+    shown["locals"][TREE]["nodes"][0]["branches"][0]["label"] = "in (10.4375, 11.40625]"
+    with served(shown) as url:
+        reader.open(url, f"#v={TREE}")
+        reader.show_distribution()
+        reader.shot("wide-names")
+        split = reader.page.locator("dialog svg .leads", has_text="WWWW")
+        words, box = (split.locator(part).first.bounding_box() for part in ("text", "rect"))
+        assert box["x"] < words["x"] and words["x"] + words["width"] < box["x"] + box["width"]
+        assert "in (10.4375, 11.40625]" in reader.texts("dialog svg text")  # whole
+
+
 # What arrives late
 
 

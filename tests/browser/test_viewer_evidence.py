@@ -36,6 +36,19 @@ def test_impossible_evidence_is_refused_in_one_sentence(reader, asia):
     reader.says(".evidence [role=alert]", "probability")
 
 
+def test_a_question_that_was_asked_anew_is_given_up(reader, asia):
+    held, given_up = [], []
+    reader.page.route("**/api/marginals", lambda route: route.continue_() if held else held.append(route))
+    reader.page.on("requestfailed", lambda request: given_up.append(request.url))
+    reader.open(asia, f"#v={number('dysp')}")
+    state = reader.page.locator("button.state")
+    state.first.click()
+    reader.until(lambda: len(held), 1)
+    state.last.click()
+    reader.page.wait_for_selector(".evidence .changed li")
+    reader.until(lambda: len(given_up), 1)
+
+
 def test_evidence_on_a_number(reader, every_kind):
     reader.open(every_kind, f"#v={GAUSSIAN}")
     assert "mean 2.5, deviation 1.25" in reader.text(".moments")

@@ -40,7 +40,7 @@ def test_names_that_attack_stay_text(reader, tmp_path):
         reader.shows(".panel h2", documents.ATTACKS[0])
         reader.page.locator("button.state").first.click()
         reader.page.wait_for_selector(".changed li")
-        reader.page.get_by_role("button", name="Lay the second model").click()
+        reader.page.get_by_role("button", name="Compare").click()
         reader.has(".legend .dash", 3)
         check_nothing_injected(reader)
         reader.shot("attack")

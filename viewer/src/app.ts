@@ -20,7 +20,7 @@ import { DARK, LIGHT, type Palette } from "./palette.ts";
 import { Panel } from "./panel/panel.ts";
 import { PlainView } from "./plain.ts";
 import { rolesOf } from "./roles.ts";
-import { Refused, type Source } from "./source.ts";
+import { Refused, type Source, type Which } from "./source.ts";
 import { EMPTY, fitted, readAddress, Store, type ViewState, writeAddress } from "./state.ts";
 import type { NetworkView, Point, ViewHost } from "./view.ts";
 import { type Direction, stepTo } from "./walk.ts";
@@ -66,16 +66,19 @@ export class App {
       open: (v) => this.open(v),
       give: (v, value) => this.give(v, value),
       forget: () => this.store.update({ evidence: new Map() }),
+      show: (count) => this.show(count),
     });
     this.dialog = new DistributionDialog({
       document: () => this.network.document,
       palette: () => this.palette,
-      local: (v) => this.local(v),
+      models: () => this.comparison?.models ?? null,
+      local: (v, of) => this.local(v, of),
       went: (v) => this.select(v, true),
+      closed: () => this.frame.keepFocus(),
     });
     this.frame = new Frame(root, ownsAddress ? document : root, this.panel.root, this.dialog.root, {
       select: (v) => this.select(v, true),
-      show: (count) => this.store.update({ shown: clamp(Math.round(count) || 0, 0, this.network.arcCount) }),
+      show: (count) => this.show(count),
       step: (by) => this.step(by),
       walk: (direction) => this.walk(direction),
       enter: () => this.store.state.variable !== null && this.open(this.store.state.variable),
@@ -146,6 +149,10 @@ export class App {
     if (reveal && variable !== null) this.view.reveal(variable);
   }
 
+  private show(count: number): void {
+    this.store.update({ shown: clamp(Math.round(count) || 0, 0, this.network.arcCount) });
+  }
+
   private open(variable: number): void {
     this.select(variable);
     void this.dialog.open(variable);
@@ -161,7 +168,7 @@ export class App {
   /** Slide by a fiftieth of all arcs, or by one when there are few. */
   private step(by: -1 | 1): void {
     const size = Math.max(1, Math.round(this.network.arcCount / 50));
-    this.store.update({ shown: clamp(this.shown() + by * size, 0, this.network.arcCount) });
+    this.show(this.shown() + by * size);
   }
 
   private walk(direction: Direction): void {
@@ -198,7 +205,10 @@ export class App {
       this.drawLater("draw");
       this.updatePanel();
       this.announce(now);
-    } else if (now.shown !== before.shown) this.drawLater("show");
+    } else if (now.shown !== before.shown) {
+      this.drawLater("show");
+      if (now.variable !== null) this.updatePanel(); // it tells how many of its arcs are shown
+    }
     this.frame.slider.set(this.shown());
     this.writeAddress(now, before);
   }
@@ -230,14 +240,14 @@ export class App {
   }
 
   private showLegend(): void {
-    const { variable, evidence, compare } = this.store.state;
+    const { variable, evidence } = this.store.state;
     const { kind, directed } = this.network.document;
     updateLegend(this.frame.legend, {
       palette: this.palette,
       kind,
       directed,
       selected: variable !== null,
-      compared: compare && this.comparison !== null,
+      comparison: this.comparison,
       evidence: evidence.size > 0,
     });
   }
@@ -266,6 +276,7 @@ export class App {
       network: this.network,
       palette: this.palette,
       selected: variable,
+      shown: this.shown(),
       evidence,
       answer: this.answer,
       comparison: this.comparison,
@@ -300,7 +311,8 @@ export class App {
     const { variable } = this.store.state;
     if (variable !== null && variable >= this.network.size) this.store.update({ variable: null });
     this.frame.setDocument(this.network.document, this.other !== null, this.comparison !== null);
-    if (this.ownsAddress) document.title = `${short(first.title, 60)} · Quiltwork`;
+    const { name, title } = this.network.document;
+    if (this.ownsAddress) document.title = [name, short(title, 80), "Quiltwork"].filter(Boolean).join(" · ");
     this.frame.slider.set(this.shown());
     this.showLegend();
     this.makeView();
@@ -344,12 +356,9 @@ export class App {
     else this.frame.setDocument(this.document, true, false);
   }
 
-  private async local(variable: number): Promise<LocalDistribution> {
-    const known = this.document.variables.length;
-    if (variable < known) return this.document.locals?.[variable] ?? this.source.local(variable);
-    const { name } = this.network.document.variables[variable];
-    const index = this.other?.variables.findIndex((v) => v.name === name) ?? -1;
-    return this.other?.locals?.[index] ?? { type: "none", reason: "Only the second model has this variable." };
+  private async local(variable: number, of: Which): Promise<LocalDistribution> {
+    const document = of === "first" ? this.document : this.other;
+    return document?.locals?.[variable] ?? this.source.local(variable, of);
   }
 }
 

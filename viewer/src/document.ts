@@ -7,6 +7,8 @@
 
 export const FORMAT = "quiltwork-view";
 export const VERSION = 1;
+/** The kind of a document that is two laid over each other. */
+export const COMPARED = "comparison";
 
 export interface Variable {
   readonly name: string;
@@ -115,9 +117,13 @@ export type LocalDistribution =
 export interface ViewDocument {
   readonly kind: string;
   readonly title: string;
+  /** Of the file it was read from; empty where that is not known. */
+  readonly name: string;
   readonly directed: boolean;
   readonly summary: { readonly [name: string]: number | null };
   readonly strength: { readonly name: string; readonly unit: string };
+  /** Is a strength a place in an order, 1 for the first? */
+  readonly ranked: boolean;
   readonly notes: readonly string[];
   readonly variables: readonly Variable[];
   readonly positions: readonly (readonly [number, number])[];
@@ -137,6 +143,10 @@ export class DocumentError extends Error {}
 
 export function isLeaf(node: TreeNode): node is Leaf {
   return (node as Leaf).leaf === true;
+}
+
+export function isTree(local: LocalDistribution): local is TreeLocal {
+  return local.type === "tree" || local.type === "graph";
 }
 
 /** Check a parsed document and give it its type. */
@@ -160,9 +170,11 @@ export function readDocument(value: unknown): ViewDocument {
   return {
     kind: String(raw.kind ?? ""),
     title: String(raw.title ?? "Network"),
+    name: String(raw.name ?? ""),
     directed: raw.directed === true,
     summary: asObject(raw.summary ?? {}, "summary") as ViewDocument["summary"],
     strength: readStrength(raw.strength),
+    ranked: false,
     notes: asArray(raw.notes ?? [], "notes").map(String),
     variables,
     positions: readPositions(raw.positions, variables.length),

@@ -61,16 +61,21 @@ export function percent(p: number): string {
   return `${(100 * p).toFixed(1)}%`;
 }
 
-/** A number with three or four significant digits. */
+/** A number with up to four significant digits. */
 export function figure(x: number): string {
   if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size >= 1e6 || size < 1e-3) return x.toExponential(2).replace("e+", "e");
-  return x.toLocaleString("en", { maximumFractionDigits: size >= 100 ? 1 : size >= 1 ? 2 : 3 });
+  if (size >= 1e6 || size < 1e-3) return x.toExponential(3).replace(/\.?0*e\+?/, "e");
+  return x.toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
 export function whole(n: number): string {
   return n.toLocaleString("en");
+}
+
+/** What a line between two variables is called. */
+export function lineWord(directed: boolean): "arc" | "edge" {
+  return directed ? "arc" : "edge";
 }
 
 /** "1 arc", "2 arcs". */

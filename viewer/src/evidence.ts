@@ -38,9 +38,9 @@ export type Answer =
   | { readonly state: "found"; readonly marginals: Marginals }
   | { readonly state: "refused"; readonly reason: string };
 
-/** Asks for the latest evidence only: answers to older questions are dropped. */
+/** Asks for the latest evidence only: older questions are given up, and their answers dropped. */
 export class Questions {
-  private latest = 0;
+  private latest = new AbortController();
 
   constructor(
     private readonly source: Source,
@@ -48,12 +48,13 @@ export class Questions {
   ) {}
 
   async ask(evidence: ReadonlyMap<number, number>): Promise<void> {
-    const question = ++this.latest;
-    const tell = (answer: Answer) => question === this.latest && this.tell(answer);
+    this.latest.abort();
+    const { signal } = (this.latest = new AbortController());
+    const tell = (answer: Answer) => signal.aborted || this.tell(answer);
     if (evidence.size === 0 || this.source.marginals === null) return void tell({ state: "none" });
     tell({ state: "asking" });
     try {
-      tell({ state: "found", marginals: await this.source.marginals(evidence) });
+      tell({ state: "found", marginals: await this.source.marginals(evidence, signal) });
     } catch (error) {
       tell({ state: "refused", reason: error instanceof Error ? error.message : String(error) });
     }

@@ -1,7 +1,7 @@
 /** The frame of the page: bar, slider, network, panel; the keys that work everywhere; colours as CSS variables. */
 
 import type { ViewDocument } from "./document.ts";
-import { type Child, counted, element, fill, short } from "./dom.ts";
+import { type Child, counted, element, fill, lineWord, short } from "./dom.ts";
 import type { PictureFormat } from "./export.ts";
 import { helpDialog } from "./help.ts";
 import type { Box } from "./names.ts";
@@ -29,6 +29,20 @@ const ARROWS: Readonly<Record<string, Direction>> = {
   ArrowUp: "up",
   ArrowDown: "down",
 };
+
+/** Colours that the style sheet uses, as `--name`. */
+const CSS_COLORS = [
+  "ground",
+  "surface",
+  "ink",
+  "muted",
+  "line",
+  "field",
+  "accent",
+  "evidence",
+  "changed",
+  "alarm",
+] as const;
 
 export class Frame {
   readonly canvas = element("div", { class: "canvas" });
@@ -59,7 +73,7 @@ export class Frame {
       this.network.focus({ preventScroll: true });
     });
     this.slider = new Slider((count) => actions.show(count));
-    this.compare = this.button("Compare", "Lay the second model over the first", () => actions.compare());
+    this.compare = this.button("Compare", "Compare: lay the second model over the first", () => actions.compare());
     this.compare.hidden = true;
     this.network = element(
       "section",
@@ -81,11 +95,12 @@ export class Frame {
   }
 
   setDocument(doc: ViewDocument, hasOther: boolean, compared: boolean): void {
-    this.title.textContent = short(doc.title, 80);
+    this.title.textContent = short(doc.title, 120);
     const { variables, arcs } = doc;
     this.summary.textContent = [
+      doc.name,
       counted(variables.length, "variable"),
-      counted(arcs.from.length, doc.directed ? "arc" : "edge"),
+      counted(arcs.from.length, lineWord(doc.directed)),
       doc.summary.rows != null && `learned from ${counted(doc.summary.rows, "row")}`,
     ]
       .filter(Boolean)
@@ -98,9 +113,7 @@ export class Frame {
 
   setPalette(palette: Palette, dark: boolean): void {
     this.root.dataset.theme = dark ? "dark" : "light";
-    for (const name of ["ground", "surface", "ink", "muted", "line", "accent", "evidence", "changed"] as const) {
-      this.root.style.setProperty(`--${name}`, palette[name]);
-    }
+    for (const name of CSS_COLORS) this.root.style.setProperty(`--${name}`, palette[name]);
   }
 
   /** Sentences that a reader must see; nothing where there are none. */
@@ -115,6 +128,7 @@ export class Frame {
       onclick: () => {
         this.hushed = said.join("\n");
         this.notes.hidden = true;
+        this.network.focus({ preventScroll: true });
       },
     });
     fill(this.notes, element("div", {}, ...said.map((text) => element("p", { text: short(text, 600) }))), hush);
@@ -127,6 +141,12 @@ export class Frame {
       const { left, top, right, bottom } = part.getBoundingClientRect(); // nothing where it is hidden
       return { left: left - from.left, top: top - from.top, right: right - from.left, bottom: bottom - from.top };
     });
+  }
+
+  /** Where what had the focus is gone, the network has it: keys are heard, and Tab goes on from there. */
+  keepFocus(): void {
+    const { activeElement } = document;
+    if (activeElement === null || activeElement === document.body) this.network.focus({ preventScroll: true });
   }
 
   /** Tell those who listen instead of looking. */

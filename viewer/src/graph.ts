@@ -13,21 +13,21 @@ import type { Settings } from "sigma/settings";
 import type { NodeDisplayData } from "sigma/types";
 import { short } from "./dom.ts";
 import { HoverCard } from "./hover.ts";
-import type { Look } from "./look.ts";
+import { type Look, penFor } from "./look.ts";
 import { type Box, type Disc, placeNames } from "./names.ts";
 import type { Network } from "./network.ts";
 import { premultiplied } from "./palette.ts";
 import { type Handled, listenToPointer } from "./pointer.ts";
-import { arcProgram, discProgram, type DrawnArcs } from "./programs.ts";
+import { type ArcData, arcProgram, discProgram, type DrawnArcs } from "./programs.ts";
 import { paintShape, type Scene } from "./scene.ts";
-import { nameShape, nameWidth, networkScene, sizeOnScreen } from "./view.ts";
+import { arcsUnderNames, ASIDE, nameShape, nameWidth, networkScene, sizeOnScreen } from "./view.ts";
 import type { NetworkView, Point, ViewHost } from "./view.ts";
 
 export class GraphView implements NetworkView, Handled {
   readonly limits = null;
   private readonly sigma: Sigma;
   private readonly graph = new Graph({ type: "directed", multi: true, allowSelfLoops: true });
-  private readonly drawn: DrawnArcs = { count: 0, fade: 1, focus: [], redraw: () => {} };
+  private readonly drawn: DrawnArcs = { count: 0, fade: 1, width: 1, focus: [], redraw: () => {} };
   private readonly keys: string[] = [];
   /** Where each variable stands, in the units of the document: it may have been dragged. */
   private readonly x: Float64Array;
@@ -198,9 +198,12 @@ export class GraphView implements NetworkView, Handled {
 
   private chooseArcs(): void {
     const { from, to } = this.network.document.arcs;
+    const pen = penFor(this.shown, this.look.arcs);
     this.drawn.count = this.shown;
-    this.drawn.fade = this.look.fade;
+    this.drawn.fade = this.look.fade * pen.alpha;
+    this.drawn.width = pen.width;
     this.drawn.focus = Array.from(this.look.focus, ([rank, { color, alpha, width }]) => ({
+      ...this.arcData(rank),
       from: this.keys[from[rank]],
       to: this.keys[to[rank]],
       color: premultiplied(color, alpha),
@@ -240,9 +243,14 @@ export class GraphView implements NetworkView, Handled {
     return { x: this.x[v], y: this.y[v], label: null, color, size: nodeSize[v] * this.screen, highlighted };
   }
 
-  private arcData(rank: number) {
-    const { color, alpha, width } = this.look.arcs;
-    return { color: premultiplied(color[rank], Math.round(alpha[rank] * 50) / 50), size: width[rank] };
+  private arcData(rank: number): ArcData {
+    const { color, alpha, width, dashed, aside } = this.look.arcs;
+    return {
+      color: premultiplied(color[rank], Math.round(alpha[rank] * 50) / 50),
+      size: width[rank],
+      dashed: dashed[rank] === 1,
+      aside: aside[rank] * ASIDE,
+    };
   }
 
   private disc(v: number): Disc {
@@ -257,6 +265,7 @@ export class GraphView implements NetworkView, Handled {
       width,
       height,
       covered,
+      arcs: arcsUnderNames(look, this.shown),
       disc: (v) => this.disc(v),
       widthOf: (v) => nameWidth(network, look, v),
     });

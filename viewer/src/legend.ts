@@ -1,6 +1,7 @@
 /** What the colours mean, at the foot of the network. */
 
-import { element, fill } from "./dom.ts";
+import type { Comparison } from "./compare.ts";
+import { element, fill, short } from "./dom.ts";
 import type { Palette } from "./palette.ts";
 import { ROLE_NAMES, rolesOfKind } from "./roles.ts";
 
@@ -9,13 +10,13 @@ export interface LegendState {
   readonly kind: string;
   readonly directed: boolean;
   readonly selected: boolean;
-  readonly compared: boolean;
+  readonly comparison: Comparison | null;
   readonly evidence: boolean;
 }
 
 export function updateLegend(
   root: HTMLElement,
-  { palette, kind, directed, selected, compared, evidence }: LegendState,
+  { palette, kind, directed, selected, comparison, evidence }: LegendState,
 ): void {
   const entries: [string, string][] = [];
   if (selected) {
@@ -26,20 +27,18 @@ export function updateLegend(
     entries.push(["evidence", palette.evidence]);
     if (!selected) entries.push(["changed by it", palette.changed]);
   }
-  const lines: [string, string][] = compared
-    ? [
-        ["only in the first", palette.sides.first],
-        ["only in the second", palette.sides.second],
-        ["in both", palette.sides.both],
-      ]
-    : [];
-  const entry =
-    (shape: string) =>
-    ([name, color]: [string, string]) => {
-      const mark = element("span", { class: shape, "aria-hidden": "true" });
-      mark.style.background = color;
-      return element("li", {}, mark, name);
-    };
-  fill(root, ...entries.map(entry("dot")), ...lines.map(entry("dash")));
-  root.hidden = entries.length + lines.length === 0;
+  const entry = (shape: string, name: string, color: string) => {
+    const mark = element("span", { class: shape, "aria-hidden": "true" });
+    mark.style.color = color;
+    return element("li", {}, mark, short(name, 40));
+  };
+  const items = entries.map(([name, color]) => entry("dot", name, color));
+  if (comparison !== null) {
+    const [first, second] = comparison.models;
+    items.push(entry("dash", `only in ${first.called}`, palette.sides.first));
+    items.push(entry("dash broken", `only in ${second.called}`, palette.sides.second));
+    items.push(entry("dash", "in both", palette.sides.both));
+  }
+  fill(root, ...items);
+  root.hidden = items.length === 0;
 }

@@ -19,7 +19,7 @@ export interface Look {
   /** Whose name must be written, whatever it covers. */
   readonly named: Uint8Array;
   readonly faded: Uint8Array;
-  /** Of all arcs, whatever is selected. */
+  /** Of all arcs, whatever is selected and however many are shown. */
   readonly arcs: ArcLook;
   /** How much of their alpha the arcs keep beside a selected variable's own. */
   readonly fade: number;
@@ -27,11 +27,22 @@ export interface Look {
   readonly focus: ReadonlyMap<number, ArcPaint>;
 }
 
-/** By rank. */
+/** By rank; the pen multiplies alpha and width. */
 export interface ArcLook {
   readonly color: readonly string[];
   readonly alpha: Float32Array;
   readonly width: Float32Array;
+  /** Which of them are dashed, and which are moved to their right, for the arc the other way is of the other model. */
+  readonly dashed: Uint8Array;
+  readonly aside: Uint8Array;
+  /** Do the colours tell two models apart? */
+  readonly compared: boolean;
+}
+
+/** Where many arcs are shown all are thinner and fainter, so that their sum can be read. */
+export interface Pen {
+  readonly alpha: number;
+  readonly width: number;
 }
 
 export interface ArcPaint {
@@ -55,19 +66,36 @@ export interface Situation {
 /** What a faded variable keeps of its colour: the lit arcs behind it are seen through it. */
 const FAINT = 0.28;
 
-/** Stronger arcs are wider and darker; where there are many, all are thinner, so that their sum can be read. */
+/** Stronger arcs are wider and darker. */
 export function arcLook(network: Network, palette: Palette, sides: readonly Side[] | null): ArcLook {
   const n = network.arcCount;
   const [alpha, width] = [new Float32Array(n), new Float32Array(n)];
+  const [dashed, aside] = [new Uint8Array(n), new Uint8Array(n)];
   const color: string[] = new Array(n);
-  const crowd = 1 / (1 + n / 4000);
   for (let rank = 0; rank < n; rank++) {
     const weight = (1 - rank / n) ** 2;
     color[rank] = sides === null ? palette.arc : palette.sides[sides[rank]];
-    width[rank] = 0.6 + 0.8 * crowd + (0.3 + 2 * crowd) * weight;
-    alpha[rank] = (0.14 + 0.52 * crowd) * (0.65 + 0.35 * weight) + (sides === null ? 0 : 0.2);
+    width[rank] = 1 + 1.5 * weight;
+    alpha[rank] = 0.65 + 0.35 * weight;
+    if (sides !== null) dashed[rank] = sides[rank] === "second" ? 1 : 0;
   }
-  return { color, alpha, width };
+  if (sides !== null) for (const rank of turnedRound(network, sides)) aside[rank] = 1;
+  return { color, alpha, width, dashed, aside, compared: sides !== null };
+}
+
+/** Arcs that one model has one way and the other the other way. */
+function turnedRound({ document: { arcs }, size }: Network, sides: readonly Side[]): number[] {
+  const key = (from: number, to: number) => from * size + to;
+  const sideOf = new Map(sides.map((side, rank) => [key(arcs.from[rank], arcs.to[rank]), side]));
+  return [...sides.keys()].filter((rank) => {
+    const other = sideOf.get(key(arcs.to[rank], arcs.from[rank]));
+    return other !== undefined && other !== sides[rank];
+  });
+}
+
+export function penFor(shown: number, { compared }: ArcLook): Pen {
+  const crowd = 1 / (1 + shown / 4000);
+  return { alpha: Math.min(1, 0.14 + 0.52 * crowd + (compared ? 0.25 : 0)), width: 0.6 + 0.8 * crowd };
 }
 
 export function lookOf(situation: Situation): Look {
@@ -106,12 +134,11 @@ function nodesLook({ network, palette, selected, evidence, change }: Situation, 
 /** The shown arcs of a variable in the colours of their roles, and those from its spouses to its children. */
 function focusOf(situation: Situation, selected: number, roles: Map<number, Role>): Map<number, ArcPaint> {
   const { network, palette, shown, arcs } = situation;
-  const compared = arcs.color.some((color) => color !== palette.arc);
   const focus = new Map<number, ArcPaint>();
   const add = (rank: number, role: Role) => {
     const weight = (1 - rank / network.arcCount) ** 2;
     const [alpha, width] = role === "spouse" ? [0.6, 1.2] : [0.95, 1.9];
-    focus.set(rank, { color: compared ? arcs.color[rank] : palette.roles[role], alpha, width: width + 1.4 * weight });
+    focus.set(rank, { color: arcs.compared ? arcs.color[rank] : palette.roles[role], alpha, width: width + 1.4 * weight });
   };
   for (const { variable, rank, direction } of network.partners(selected, shown)) {
     const role = roles.get(variable);

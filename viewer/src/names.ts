@@ -1,5 +1,5 @@
 /**
- * Where names stand: beside their variables, where they cover neither another name nor another variable.
+ * Where names stand: beside their variables, where they cover neither another name nor another variable, and few arcs.
  *
  * The selected variable's name finds its place first, then those of the evidence, then the rest, those with the most
  * arcs first. A name without a free place may cover smaller variables, for in the middle of a large network every place
@@ -15,6 +15,8 @@ export interface Disc extends Point {
   readonly r: number;
 }
 
+type Line = readonly [Point, Point];
+
 export interface Box {
   readonly left: number;
   readonly top: number;
@@ -28,6 +30,8 @@ export interface Stage {
   readonly height: number;
   /** What lies over the network: the legend, the buttons. */
   readonly covered: readonly Box[];
+  /** Arcs to keep clear of, by rank. */
+  readonly arcs: readonly number[];
   disc(v: number): Disc;
   /** Of the name of a variable, in pixels. */
   widthOf(v: number): number;
@@ -51,7 +55,9 @@ export function placeNames(
   const discs = new Map<number, Disc>();
   for (const v of variables) if (speaks(v)) discs.set(v, stage.disc(v));
   for (const [v, { x, y }] of discs) if (!(x >= 0 && y >= 0 && x <= stage.width && y <= stage.height)) discs.delete(v);
-  const room = new Room(stage, [...discs.values()]);
+  const { from, to } = network.document.arcs;
+  const lines = stage.arcs.map((rank): Line => [stage.disc(from[rank]), stage.disc(to[rank])]);
+  const room = new Room(stage, [...discs.values()], lines);
   const places = new Map<number, Point>();
   let left = (stage.width * stage.height) / ROOM_FOR_ONE;
   for (const v of inOrder(network, look, discs)) {
@@ -80,6 +86,7 @@ export class Room {
   constructor(
     private readonly view: Pick<Stage, "width" | "height" | "covered">,
     discs: readonly Disc[],
+    private readonly lines: readonly Line[] = [],
   ) {
     this.taken = [...view.covered];
     for (const disc of discs) {
@@ -94,9 +101,9 @@ export class Room {
   /** Room for a name of this width beside its disc; null where there is none and it need not be written. */
   take(own: Disc, width: number, needed: boolean): Point | null {
     const boxes = this.choices(own, width);
-    const clear = (covers: number) => boxes.find((box) => this.isFree(box, own, covers));
-    let box = clear(0) ?? clear(SMALLER * own.r);
-    if (needed) box ??= clear(Infinity) ?? this.inside(boxes[0]);
+    const best = (covers: number) => this.leastCrossed(boxes.filter((box) => this.isFree(box, own, covers)));
+    let box = best(0) ?? best(SMALLER * own.r);
+    if (needed) box ??= best(Infinity) ?? this.inside(boxes[0]);
     if (box === undefined) return null;
     this.taken.push(box);
     return { x: box.left, y: box.bottom - GAP };
@@ -128,6 +135,13 @@ export class Room {
     return true;
   }
 
+  /** The first of the boxes that the fewest arcs go through. */
+  private leastCrossed(boxes: readonly Box[]): Box | undefined {
+    if (boxes.length < 2) return boxes[0];
+    const crossings = boxes.map((box) => this.lines.reduce((sum, line) => sum + (crosses(line, box) ? 1 : 0), 0));
+    return boxes[crossings.indexOf(Math.min(...crossings))];
+  }
+
   private inside(box: Box): Box {
     const across = clamp(0, -box.left, this.view.width - box.right);
     const along = clamp(0, -box.top, this.view.height - box.bottom);
@@ -138,6 +152,23 @@ export class Room {
   private key(i: number, j: number): number {
     return (i + 1000) * 100_000 + j + 1000;
   }
+}
+
+/** Does any of the line lie in the box? It is cut off at each of the four sides in turn. */
+function crosses([a, b]: Line, box: Box): boolean {
+  let [first, last] = [0, 1];
+  const sides = [
+    [a.x - b.x, a.x - box.left],
+    [b.x - a.x, box.right - a.x],
+    [a.y - b.y, a.y - box.top],
+    [b.y - a.y, box.bottom - a.y],
+  ];
+  for (const [step, room] of sides) {
+    if (step === 0 && room < 0) return false;
+    if (step < 0) first = Math.max(first, room / step);
+    if (step > 0) last = Math.min(last, room / step);
+  }
+  return first <= last;
 }
 
 function overlaps(box: Box, { x, y, r }: Disc): boolean {

@@ -1,6 +1,6 @@
 /** Who is joined to whom, by rank of strength: the questions the page asks about arcs, answered from flat arrays. */
 
-import type { ViewDocument } from "./document.ts";
+import { COMPARED, type ViewDocument } from "./document.ts";
 
 /** One arc seen from one of its ends. */
 export interface Partner {
@@ -38,6 +38,11 @@ export class Network {
     }
   }
 
+  /** The arc from one variable to another, if there is one. */
+  hasArc(from: number, to: number): boolean {
+    return this.partners(from).some(({ variable, direction }) => variable === to && direction === "out");
+  }
+
   /** Arcs of a variable, strongest first; only those among the first `shown` arcs. */
   partners(v: number, shown = this.arcCount): Partner[] {
     const { from, to } = this.document.arcs;
@@ -65,10 +70,11 @@ export class Network {
     return this.start[v + 1] - this.start[v];
   }
 
-  /** The Markov blanket, by index: as the document says, or from the arcs. */
-  blanket(v: number): number[] {
-    const { blankets, kind, directed } = this.document;
+  /** The Markov blanket, by index: as the document says, or from the arcs; null where they do not tell. */
+  blanket(v: number): number[] | null {
+    const { blankets, kind, directed, summary } = this.document;
     if (blankets !== null) return [...blankets[v]].sort((a, b) => a - b);
+    if (!BLANKET_FROM_ARCS.has(kind) || (summary.arcs ?? 0) > this.arcCount) return null;
     const members = new Set<number>();
     for (const partner of this.partners(v)) {
       if (kind === "dn" && partner.direction === "out") continue; // a dependency network's parents are its blanket
@@ -81,9 +87,12 @@ export class Network {
   }
 }
 
+/** Kinds whose arcs tell all that a variable depends on: not those that show the strongest few of many relations. */
+const BLANKET_FROM_ARCS: ReadonlySet<string> = new Set(["bn", "gbn", "dn", "mn", "tree", "gaussian-tree"]);
+
 /** Do the parents of a variable's children belong to its blanket? */
 export function hasSpouses(kind: string, directed: boolean): boolean {
-  return directed && kind !== "dn" && !isField(kind);
+  return directed && kind !== "dn" && kind !== COMPARED && !isField(kind);
 }
 
 /** A hybrid random field, alone or averaged. */

@@ -15,11 +15,15 @@ export interface Palette {
   readonly ink: string;
   readonly muted: string;
   readonly line: string;
+  /** The border of a field to type in. */
+  readonly field: string;
   readonly node: string;
   readonly arc: string;
   readonly accent: string;
   readonly evidence: string;
   readonly changed: string;
+  /** Words that must not be overlooked: refusals, and what evidence made of a probability. */
+  readonly alarm: string;
   readonly roles: Readonly<Record<Role, string>>;
   readonly sides: Readonly<Record<Side, string>>;
 }
@@ -31,13 +35,15 @@ export const LIGHT: Palette = {
   ground: "#faf9f6",
   surface: "#ffffff",
   ink: "#20242c",
-  muted: "#656b76",
+  muted: "#585e69",
   line: "#e3e0d8",
+  field: "#80858f",
   node: "#64748b",
   arc: "#7d8694",
   accent: BLUE,
   evidence: GREEN,
   changed: VERMILION,
+  alarm: "#a84300",
   roles: rolePaint(BLUE, VERMILION, PLUM),
   sides: { first: BLUE, second: VERMILION, both: "#6b7280" },
 };
@@ -48,11 +54,13 @@ export const DARK: Palette = {
   ink: "#e9eaee",
   muted: "#9aa1ae",
   line: "#2f343d",
+  field: "#80858f",
   node: "#8290a6",
   arc: "#78818f",
   accent: SKY,
   evidence: MINT,
   changed: ORANGE,
+  alarm: ORANGE,
   roles: rolePaint(SKY, ORANGE, PINK),
   sides: { first: SKY, second: ORANGE, both: "#9aa1ae" },
 };
@@ -68,6 +76,7 @@ function rolePaint(toward: string, away: string, beside: string): Record<Role, s
     relative: away,
     both: beside,
     spouse: beside,
+    joined: beside,
   };
 }
 

@@ -13,7 +13,7 @@ import { type Disc, placeNames } from "./names.ts";
 import type { Network } from "./network.ts";
 import { type Handled, listenToPointer } from "./pointer.ts";
 import { type Scene, sceneElement } from "./scene.ts";
-import { nameWidth, networkScene, sizeOnScreen } from "./view.ts";
+import { arcsUnderNames, nameWidth, networkScene, sizeOnScreen } from "./view.ts";
 import type { NetworkView, Point, ViewHost } from "./view.ts";
 
 const MOST_ARCS = 600;
@@ -98,10 +98,10 @@ export class PlainView implements NetworkView, Handled {
     const drawn = this.drawnVariables();
     const disc = (v: number) => this.disc(v);
     const widthOf = (v: number) => nameWidth(network, look, v);
-    const covered = this.host.covered();
-    const names = placeNames(network, look, [...drawn], { width, height, covered, disc, widthOf });
-    const frame = { width, height, thickness: this.magnified(), disc, names };
-    const full = networkScene(network, look, Math.min(this.shown, MOST_ARCS), frame);
+    const [covered, shown] = [this.host.covered(), Math.min(this.shown, MOST_ARCS)];
+    const arcs = arcsUnderNames(look, shown);
+    const names = placeNames(network, look, [...drawn], { width, height, covered, arcs, disc, widthOf });
+    const full = networkScene(network, look, shown, { width, height, thickness: this.magnified(), disc, names });
     const shapes = full.shapes.filter((s) => s.shape !== "group" || s.variable === undefined || drawn.has(s.variable));
     return { ...full, shapes };
   }

@@ -26,10 +26,22 @@ export interface DrawnArcs {
   count: number;
   /** From 0 to 1: how much of their alpha they keep. */
   fade: number;
+  /** What their widths are multiplied by. */
+  width: number;
   /** Arcs drawn above them. */
-  focus: readonly { readonly from: string; readonly to: string; readonly color: string; readonly size: number }[];
+  focus: readonly (ArcData & { readonly from: string; readonly to: string })[];
   /** Draw the arcs anew and nothing else; set by the program. */
   redraw(): void;
+}
+
+/** What an arc looks like. */
+export interface ArcData {
+  readonly color: string;
+  readonly size: number;
+  /** Drawn with gaps. */
+  readonly dashed: boolean;
+  /** Pixels that it is moved to its right. */
+  readonly aside: number;
 }
 
 const [FLOAT, UNSIGNED_BYTE, TRIANGLES] = [0x1406, 0x1401, 4]; // WebGL's own numbers
@@ -46,6 +58,7 @@ attribute vec2 a_position;
 attribute vec2 a_normal;
 attribute vec2 a_reach;  // length of the arc; radius of the variable it leads to
 attribute vec2 a_corner;
+attribute vec2 a_style;  // pixels to the right; 1 where it is dashed
 attribute vec4 a_color;
 
 uniform mat3 u_matrix;
@@ -53,10 +66,12 @@ uniform float u_sizeRatio;
 uniform float u_correctionRatio;
 uniform float u_minEdgeThickness;
 uniform float u_head;
+uniform float u_width;
 
 varying vec4 v_color;
 varying float v_across;
 varying float v_half;
+varying float v_dashes;  // counted from the beginning of the line; -1 where there are none
 
 const float bias = 255.0 / 254.0;
 
@@ -64,37 +79,54 @@ void main() {
   float pixel = 2.0 * u_correctionRatio;  // in the units of positions
   vec2 normal = normalize(a_normal);
   vec2 along = vec2(normal.y, -normal.x);
-  float thickness = max(length(a_normal) / u_sizeRatio, u_minEdgeThickness);
+  float thickness = max(length(a_normal) * u_width / u_sizeRatio, u_minEdgeThickness);
   float head = u_head * (4.0 + 2.2 * thickness);
   float radius = u_head * a_reach.y / u_sizeRatio;
 
   float back = a_corner.y == 0.0 ? 0.0 : (a_corner.y == 1.0 ? radius + head : radius);
   float aside = abs(a_corner.x) == 2.0 ? 0.42 * head : 0.5 * thickness + 0.5;
-  vec2 place = a_position - along * min(back * pixel, a_reach.x) + normal * sign(a_corner.x) * aside * pixel;
+  float across = sign(a_corner.x) * aside - a_style.x;
+  vec2 place = a_position - along * min(back * pixel, a_reach.x) + normal * across * pixel;
   gl_Position = vec4((u_matrix * vec3(place, 1)).xy, 0, 1);
 
   v_half = 0.5 * thickness;
   v_across = abs(a_corner.x) == 1.0 ? a_corner.x * aside : 0.0;
+  float from = a_corner.y == 0.0 ? 0.0 : max(a_reach.x / pixel - back, 0.0);
+  v_dashes = a_style.y == 1.0 && abs(a_corner.x) == 1.0 ? from / 9.0 : -1.0;
   v_color = a_color;
   v_color.a *= bias;
 }
 `;
 
 const FRAGMENT_SHADER = `
+#ifdef GL_FRAGMENT_PRECISION_HIGH
+precision highp float;
+#else
 precision mediump float;
+#endif
 
 varying vec4 v_color;
 varying float v_across;
 varying float v_half;
+varying float v_dashes;
 
 uniform float u_fade;
 
 void main(void) {
+  if (v_dashes >= 0.0 && fract(v_dashes) > 0.6) discard;
   gl_FragColor = v_color * clamp(v_half + 0.5 - abs(v_across), 0.0, 1.0) * u_fade;
 }
 `;
 
-const UNIFORMS = ["u_matrix", "u_sizeRatio", "u_correctionRatio", "u_minEdgeThickness", "u_head", "u_fade"] as const;
+const UNIFORMS = [
+  "u_matrix",
+  "u_sizeRatio",
+  "u_correctionRatio",
+  "u_minEdgeThickness",
+  "u_head",
+  "u_width",
+  "u_fade",
+] as const;
 
 /** Arcs from one buffer, of which the first `count()` are drawn. */
 class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
@@ -106,6 +138,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
     private readonly directed: boolean,
     private readonly count: () => number,
     private readonly fade: () => number,
+    private readonly width: () => number,
   ) {
     super(gl, null, renderer);
   }
@@ -122,6 +155,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
         { name: "a_normal", size: 2, type: FLOAT },
         { name: "a_reach", size: 2, type: FLOAT },
         { name: "a_corner", size: 2, type: FLOAT },
+        { name: "a_style", size: 2, type: FLOAT },
         { name: "a_color", size: 4, type: UNSIGNED_BYTE, normalized: true },
       ],
     };
@@ -143,6 +177,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
     const length = Math.hypot(dx, dy);
     const [nx, ny] = length > 0 ? [(-dy / length) * data.size, (dx / length) * data.size] : [0, data.size];
     const color = floatColor(data.color);
+    const { aside, dashed } = data as EdgeDisplayData & ArcData;
     const { array } = this;
     for (const [side, end] of [...LINE, ...HEAD]) {
       const at = end === 0 ? from : to;
@@ -154,6 +189,8 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
       array[start++] = to.size;
       array[start++] = side;
       array[start++] = end;
+      array[start++] = aside;
+      array[start++] = dashed ? 1 : 0;
       array[start++] = color;
     }
   }
@@ -164,6 +201,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
     gl.uniform1f(uniformLocations.u_correctionRatio, params.correctionRatio);
     gl.uniform1f(uniformLocations.u_minEdgeThickness, params.minEdgeThickness);
     gl.uniform1f(uniformLocations.u_head, this.directed ? 1 : 0);
+    gl.uniform1f(uniformLocations.u_width, this.width());
     gl.uniform1f(uniformLocations.u_fade, this.fade());
   }
 
@@ -201,8 +239,8 @@ export function arcProgram(directed: boolean, drawn: DrawnArcs): EdgeProgramType
         gl.clear(gl.COLOR_BUFFER_BIT);
         this.render(renderer.getRenderParams());
       };
-      this.plain = new ArcBatch(gl, renderer, directed, () => drawn.count, () => drawn.fade); // prettier-ignore
-      this.focus = new ArcBatch(gl, renderer, directed, () => drawn.focus.length, () => 1); // prettier-ignore
+      this.plain = new ArcBatch(gl, renderer, directed, () => drawn.count, () => drawn.fade, () => drawn.width); // prettier-ignore
+      this.focus = new ArcBatch(gl, renderer, directed, () => drawn.focus.length, () => 1, () => 1); // prettier-ignore
     }
 
     reallocate(capacity: number): void {

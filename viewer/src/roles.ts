@@ -2,13 +2,24 @@
  * Who lights up, and as what, when a variable is selected.
  *
  * A dependency network shows what predicts it, what it predicts, and what does both; a Bayesian network parents,
- * children and spouses; an undirected one neighbours; a hybrid field its blanket, and relatives outside it.
+ * children and spouses; an undirected one neighbours; a hybrid field its blanket, and relatives outside it. Two models
+ * laid over each other give the same arc two meanings, so all that are joined to it are neighbours.
  */
 
+import { COMPARED } from "./document.ts";
 import { hasSpouses, isField, type Network } from "./network.ts";
 
 export type Role =
-  "predicts" | "predicted" | "both" | "parent" | "child" | "spouse" | "neighbour" | "blanket" | "relative";
+  | "predicts"
+  | "predicted"
+  | "both"
+  | "parent"
+  | "child"
+  | "spouse"
+  | "neighbour"
+  | "blanket"
+  | "relative"
+  | "joined";
 
 export const ROLE_NAMES: Readonly<Record<Role, string>> = {
   predicts: "predicts it",
@@ -20,13 +31,15 @@ export const ROLE_NAMES: Readonly<Record<Role, string>> = {
   neighbour: "neighbour",
   blanket: "in its blanket",
   relative: "relative",
+  joined: "neighbour",
 };
 
 /** The roles that a kind of model can have, in the order of the legend. */
 export function rolesOfKind(kind: string, directed: boolean): readonly Role[] {
-  if (kind === "dn") return ["predicts", "predicted", "both"];
   if (isField(kind)) return ["blanket", "relative"];
-  return directed ? ["parent", "child", "spouse"] : ["neighbour"];
+  if (kind === COMPARED) return ["joined"];
+  if (!directed) return ["neighbour"];
+  return kind === "dn" ? ["predicts", "predicted", "both"] : ["parent", "child", "spouse"];
 }
 
 /** The role of every variable that has one towards `v`, over the first `shown` arcs. */
@@ -35,7 +48,7 @@ export function rolesOf(network: Network, v: number, shown: number): Map<number,
   const roles = new Map<number, Role>();
   if (isField(kind)) {
     for (const relative of relatives?.[v] ?? []) roles.set(relative, "relative");
-    for (const member of network.blanket(v)) roles.set(member, "blanket");
+    for (const member of network.blanket(v) ?? []) roles.set(member, "blanket");
     return roles;
   }
   for (const { variable, direction } of network.partners(v, shown)) {
@@ -48,8 +61,9 @@ export function rolesOf(network: Network, v: number, shown: number): Map<number,
 }
 
 function directRole(kind: string, directed: boolean, direction: "in" | "out"): Role {
-  if (kind === "dn") return direction === "in" ? "predicts" : "predicted";
+  if (kind === COMPARED) return "joined";
   if (!directed) return "neighbour";
+  if (kind === "dn") return direction === "in" ? "predicts" : "predicted";
   return direction === "in" ? "parent" : "child";
 }
 

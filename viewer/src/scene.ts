@@ -10,6 +10,8 @@ export interface Style {
   readonly stroke?: string;
   readonly width?: number;
   readonly alpha?: number;
+  /** Lengths of line and gap: "5 3". */
+  readonly dash?: string;
 }
 
 export type Shape = Style &
@@ -78,7 +80,8 @@ export function sceneFile(scene: Scene): string {
 }
 
 function shapeElement(shape: Shape, actions: SvgActions): SVGElement {
-  const paint = { fill: shape.fill ?? "none", stroke: shape.stroke, "stroke-width": shape.width, opacity: shape.alpha };
+  const { fill = "none", stroke, width, alpha, dash } = shape;
+  const paint = { fill, stroke, "stroke-width": width, opacity: alpha, "stroke-dasharray": dash };
   switch (shape.shape) {
     case "line":
       return svg("line", { x1: shape.x1, y1: shape.y1, x2: shape.x2, y2: shape.y2, ...paint });
@@ -188,7 +191,9 @@ export function paintShape(context: CanvasRenderingContext2D, shape: Shape): voi
     if (shape.stroke) {
       context.strokeStyle = shape.stroke;
       context.lineWidth = shape.width ?? 1;
+      context.setLineDash(shape.dash?.split(" ").map(Number) ?? []);
       context.stroke(path);
+      context.setLineDash([]);
     }
   }
   context.globalAlpha = 1;

@@ -6,7 +6,7 @@
  */
 
 import type { ViewDocument } from "./document.ts";
-import { counted, element, figure, whole } from "./dom.ts";
+import { counted, element, figure, lineWord, whole } from "./dom.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,22 +18,26 @@ export class Slider {
   private readonly all = element("span", { class: "end" });
   private readonly curve = document.createElementNS(SVG, "svg");
   private strengths: readonly number[] = [];
+  private ranked = false;
   private unit = "";
+  private line = "";
 
   constructor(change: (shown: number) => void) {
-    const input = (event: Event) => change(Number((event.target as HTMLInputElement).value));
+    const input = (event: Event) => {
+      const { value } = event.target as HTMLInputElement;
+      if (value !== "") change(Number(value));
+      else this.number.value = this.range.value; // emptied, and left
+    };
     this.range = element("input", {
       type: "range",
       min: "0",
       step: "1",
-      "aria-label": "Arcs shown, strongest first",
       oninput: input,
     });
     this.number = element("input", {
       type: "number",
       min: "0",
       step: "1",
-      "aria-label": "Number of arcs shown",
       onchange: input,
     });
     this.curve.setAttribute("class", "curve");
@@ -44,7 +48,7 @@ export class Slider {
     const strongest = element("span", { class: "end foot", text: "strongest" });
     this.root = element(
       "section",
-      { class: "slider", "aria-label": "Arcs by strength" },
+      { class: "slider", "aria-label": "How much is shown" },
       this.all,
       track,
       strongest,
@@ -53,22 +57,30 @@ export class Slider {
     );
   }
 
-  setDocument({ arcs, strength, directed }: ViewDocument): void {
+  setDocument({ arcs, strength, directed, ranked }: ViewDocument): void {
     this.strengths = arcs.strength;
+    this.ranked = ranked;
     this.unit = strength.unit;
+    this.line = lineWord(directed);
+    this.range.setAttribute("aria-label", `${this.line}s shown, strongest first`);
+    this.number.setAttribute("aria-label", `Number of ${this.line}s shown`);
     this.range.max = this.number.max = String(arcs.strength.length);
     this.all.textContent = `all ${whole(arcs.strength.length)}`;
-    this.all.title = `All ${counted(arcs.strength.length, directed ? "arc" : "edge")}`;
+    this.all.title = `All ${counted(arcs.strength.length, this.line)}`;
     this.said.title = `Strength: ${strength.name}`;
-    this.curve.replaceChildren(curvePath(arcs.strength));
+    this.curve.replaceChildren(curvePath(ranked ? [] : arcs.strength));
   }
 
   set(shown: number): void {
     this.range.value = this.number.value = String(shown);
     this.range.style.setProperty("--share", `${this.strengths.length ? (100 * shown) / this.strengths.length : 0}%`);
     const weakest = shown > 0 ? this.strengths[Math.min(shown, this.strengths.length) - 1] : null;
-    this.said.textContent = weakest == null ? "no arcs" : `≥ ${figure(weakest)} ${this.unit}`;
-    this.range.setAttribute("aria-valuetext", `${whole(shown)} of ${whole(this.strengths.length)} arcs`);
+    this.said.textContent = weakest == null ? `no ${this.line}s` : this.weakest(weakest);
+    this.range.setAttribute("aria-valuetext", `${whole(shown)} of ${whole(this.strengths.length)} ${this.line}s`);
+  }
+
+  private weakest(strength: number): string {
+    return this.ranked ? `to place ${whole(strength)}` : `≥ ${figure(strength)} ${this.unit}`;
   }
 }
 

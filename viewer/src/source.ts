@@ -7,6 +7,9 @@
 
 import type { LocalDistribution } from "./document.ts";
 
+/** Which of two models is asked; there may be only the first. */
+export type Which = "first" | "second";
+
 /** Probabilities given evidence, and how they were found. */
 export interface Marginals {
   /** Of each variable: P(state), or mean and deviation where it is numeric. */
@@ -22,9 +25,9 @@ export interface Source {
   /** The second model's document; null where there is none. */
   other(): Promise<unknown>;
   /** One local distribution of a document that left them out. */
-  local(variable: number): Promise<LocalDistribution>;
-  /** Null where there is nobody to ask. */
-  readonly marginals: ((evidence: ReadonlyMap<number, number>) => Promise<Marginals>) | null;
+  local(variable: number, of: Which): Promise<LocalDistribution>;
+  /** Null where there is nobody to ask; the signal says that nobody waits for the answer any more. */
+  readonly marginals: ((evidence: ReadonlyMap<number, number>, signal: AbortSignal) => Promise<Marginals>) | null;
 }
 
 /** Why a question was refused, in the sentence that Python wrote. */
@@ -35,11 +38,12 @@ export function serverSource(): Source {
   return {
     document: () => getJson("/api/document"),
     other: () => getJson("/api/other"),
-    local: (variable) => getJson(`/api/local/${variable}`) as Promise<LocalDistribution>,
-    marginals: async (evidence) => {
+    local: (variable, of) =>
+      getJson(`/api/${of === "first" ? "local" : "other"}/${variable}`) as Promise<LocalDistribution>,
+    marginals: async (evidence, signal) => {
       const body = JSON.stringify({ evidence: Object.fromEntries(evidence) });
       const headers = { "Content-Type": "application/json" };
-      return (await answer(await reach("/api/marginals", { method: "POST", headers, body }))) as Marginals;
+      return (await answer(await reach("/api/marginals", { method: "POST", headers, body, signal }))) as Marginals;
     },
   };
 }
@@ -93,7 +97,8 @@ export function widgetSource(model: WidgetModel): Source {
   return {
     document: async () => model.get("document"),
     other: async () => model.get("other") ?? null,
-    local: (variable) => ask({ ask: "local", variable }) as Promise<LocalDistribution>,
+    local: (variable, of) =>
+      ask({ ask: of === "first" ? "local" : "other", variable }) as Promise<LocalDistribution>,
     marginals: (evidence) => ask({ ask: "marginals", evidence: Object.fromEntries(evidence) }) as Promise<Marginals>,
   };
 }
@@ -106,7 +111,7 @@ async function reach(path: string, request: RequestInit = {}): Promise<Response>
   try {
     return await fetch(path, { credentials: "same-origin", ...request });
   } catch {
-    throw new Refused("The server does not answer: was `quiltwork view` stopped? Start it again and reload.");
+    throw new Refused("The server does not answer: was it stopped? Start it again and open the address that it prints.");
   }
 }
 
@@ -114,7 +119,7 @@ async function answer(response: Response): Promise<unknown> {
   if (response.ok) return response.json();
   const said = (await response.json().catch(() => null)) as { error?: unknown } | null;
   if (response.status === 401)
-    throw new Refused("This page's key has expired: open the address that `quiltwork view` prints.");
+    throw new Refused("The key of this page is old: open the address that was printed when the viewer started last.");
   throw new Refused(
     typeof said?.error === "string" ? said.error : `The server answered with status ${response.status}.`,
   );

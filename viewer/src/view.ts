@@ -1,7 +1,7 @@
 /** What a drawn network can do, whether WebGL draws it (`graph.ts`) or plain SVG (`plain.ts`); and its picture. */
 
 import { short } from "./dom.ts";
-import type { ArcPaint, Look } from "./look.ts";
+import { type ArcPaint, type Look, penFor } from "./look.ts";
 import type { Box, Disc } from "./names.ts";
 import type { Network } from "./network.ts";
 import { type Scene, type Shape, textWidth } from "./scene.ts";
@@ -47,12 +47,24 @@ export interface Frame {
   readonly names: ReadonlyMap<number, Point>;
 }
 
+/** Pixels that an arc stands aside for another the other way. */
+export const ASIDE = 3;
+const DASH = "5.4 3.6";
+
 const NAME_LENGTH = 32;
 const NAME_SIZE = 12;
+const MOST_UNDER_NAMES = 300;
 
 /** The scale of radii in a view of this size: on a small screen discs are smaller, and there is room between them. */
 export function sizeOnScreen(width: number, height: number): number {
   return Math.sqrt(Math.min(1, Math.max(100, Math.min(width, height)) / 640));
+}
+
+/** The arcs that names keep clear of: those that are lit, or all that are shown; of many there is no keeping clear. */
+export function arcsUnderNames(look: Look, shown: number): number[] {
+  const count = look.selected !== null ? look.focus.size : shown;
+  if (count > MOST_UNDER_NAMES) return [];
+  return look.selected !== null ? [...look.focus.keys()] : Array.from({ length: count }, (_, rank) => rank);
 }
 
 /** The name of a variable as it stands on the network. */
@@ -68,12 +80,13 @@ export function nameWidth(network: Network, look: Look, v: number): number {
 export function networkScene(network: Network, look: Look, shown: number, frame: Frame): Scene {
   const shapes: Shape[] = [];
   const { color, alpha, width } = look.arcs;
+  const pen = penFor(shown, look.arcs);
   for (let rank = Math.min(shown, network.arcCount) - 1; rank >= 0; rank--) {
     if (look.focus.has(rank)) continue;
-    const paint = { color: color[rank], alpha: alpha[rank] * look.fade, width: width[rank] };
-    shapes.push(...arcShapes(network, rank, paint, frame));
+    const paint = { color: color[rank], alpha: alpha[rank] * pen.alpha * look.fade, width: width[rank] * pen.width };
+    shapes.push(...arcShapes(network, look, rank, paint, frame));
   }
-  for (const [rank, paint] of look.focus) shapes.push(...arcShapes(network, rank, paint, frame));
+  for (const [rank, paint] of look.focus) shapes.push(...arcShapes(network, look, rank, paint, frame));
   const inSight = (p: Point) => p.x > -20 && p.y > -20 && p.x < frame.width + 20 && p.y < frame.height + 20;
   const variables = Array.from({ length: network.size }, (_, v) => v).sort((a, b) => look.faded[b] - look.faded[a]);
   for (const v of variables) {
@@ -93,9 +106,10 @@ export function nameShape(network: Network, look: Look, v: number, at: Point): S
   return { shape: "text", ...at, text: nameOf(network, v), size: NAME_SIZE, bold, fill, halo };
 }
 
-function arcShapes(network: Network, rank: number, paint: ArcPaint, frame: Frame): Shape[] {
+function arcShapes(network: Network, look: Look, rank: number, paint: ArcPaint, frame: Frame): Shape[] {
   const { arcs, directed } = network.document;
-  const [from, to] = [frame.disc(arcs.from[rank]), frame.disc(arcs.to[rank])];
+  let [from, to] = [frame.disc(arcs.from[rank]), frame.disc(arcs.to[rank])];
+  if (look.arcs.aside[rank]) [from, to] = movedAside(from, to);
   const outside = (a: number, b: number, end: number) => (a < 0 && b < 0) || (a > end && b > end);
   if (outside(from.x, to.x, frame.width) || outside(from.y, to.y, frame.height)) return [];
   const length = Math.hypot(to.x - from.x, to.y - from.y);
@@ -106,12 +120,24 @@ function arcShapes(network: Network, rank: number, paint: ArcPaint, frame: Frame
   const tip = { x: to.x - dx * to.r, y: to.y - dy * to.r };
   const neck = { x: tip.x - dx * head, y: tip.y - dy * head };
   const { color, alpha } = paint;
-  const line: Shape = { shape: "line", x1: from.x, y1: from.y, x2: neck.x, y2: neck.y, stroke: color, width, alpha };
+  const dash = look.arcs.dashed[rank] === 1 ? DASH : undefined;
+  const ends = { x1: from.x, y1: from.y, x2: neck.x, y2: neck.y };
+  const line: Shape = { shape: "line", ...ends, stroke: color, width, alpha, dash };
   if (!directed) return [{ ...line, x2: to.x, y2: to.y }];
   const [sx, sy] = [-dy * head * 0.42, dx * head * 0.42];
   const point = (x: number, y: number) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   const d = `M${point(tip.x, tip.y)} L${point(neck.x + sx, neck.y + sy)} L${point(neck.x - sx, neck.y - sy)} Z`;
   return [line, { shape: "path", d, fill: color, alpha }];
+}
+
+/** Both ends moved to the right of the arc, as the one the other way is moved to its own right. */
+function movedAside(from: Disc, to: Disc): [Disc, Disc] {
+  const length = Math.max(1e-9, Math.hypot(to.x - from.x, to.y - from.y));
+  const [x, y] = [(ASIDE * (from.y - to.y)) / length, (ASIDE * (to.x - from.x)) / length];
+  return [
+    { ...from, x: from.x + x, y: from.y + y },
+    { ...to, x: to.x + x, y: to.y + y },
+  ];
 }
 
 /** Length of an arrowhead, in pixels, for an arc so wide. */

@@ -6,7 +6,7 @@ import { informative } from "../src/distributions/weights.ts";
 import type { ViewDocument } from "../src/document.ts";
 import { counted, figure, percent, short } from "../src/dom.ts";
 import { type Answer, mostChanged, mostChangedState, Questions, shift, shifts } from "../src/evidence.ts";
-import { arcLook, lookOf } from "../src/look.ts";
+import { arcLook, lookOf, penFor } from "../src/look.ts";
 import { Network } from "../src/network.ts";
 import { channels, contrast, DARK, LIGHT, mix, premultiplied } from "../src/palette.ts";
 import { findVariables, folded } from "../src/search.ts";
@@ -112,6 +112,20 @@ test("only the answer to the latest question is told", async () => {
   assert.deepEqual(told[2].state === "found" && told[2].marginals.marginals, [[0, 1]]);
 });
 
+test("a question that was asked anew is given up", async () => {
+  const signals: AbortSignal[] = [];
+  const marginals = (_: unknown, signal: AbortSignal) => {
+    signals.push(signal);
+    return new Promise<Marginals>(() => {});
+  };
+  const questions = new Questions({ marginals } as unknown as Source, () => {});
+  void questions.ask(new Map([[0, 0]]));
+  void questions.ask(new Map([[0, 1]]));
+  assert.deepEqual(signals.map(({ aborted }) => aborted), [true, false]); // prettier-ignore
+  void questions.ask(new Map()); // nothing is given any more
+  assert.equal(signals[1].aborted, true);
+});
+
 test("a refusal is told in its own words", async () => {
   const source = { marginals: () => Promise.reject(new Error("That cannot be.")) } as unknown as Source;
   const told: Answer[] = [];
@@ -209,15 +223,27 @@ test("the picture holds the shown arcs, and every variable in sight", () => {
   assert.ok(arrowLength(3) > arrowLength(1));
 });
 
+test("the more arcs are shown, the thinner and fainter they are drawn", () => {
+  const { arcs } = look(smallDocument());
+  const pens = [10, 1000, 20_000].map((shown) => penFor(shown, arcs));
+  assert.ok(pens[0].alpha > 0.6 && pens[0].width > 1.3);
+  assert.ok(pens.every((pen, i) => i === 0 || (pen.alpha < pens[i - 1].alpha && pen.width < pens[i - 1].width)));
+  assert.ok(pens[2].alpha > 0.2); // and can be seen
+});
+
 // Colours
 
 test("words can be read on their ground, in light and in dark", () => {
   for (const palette of [LIGHT, DARK]) {
     for (const ground of [palette.ground, palette.surface]) {
       assert.ok(contrast(palette.ink, ground) > 7);
-      for (const color of [palette.muted, palette.changed])
-        assert.ok(contrast(color, ground) > 4.2, `${color} on ${ground}`);
+      assert.ok(contrast(palette.field, ground) > 3);
     }
+    const { surface, ground, evidence, accent, alarm, muted } = palette;
+    const grounds = [ground, surface, mix(surface, evidence, 0.08), mix(surface, evidence, 0.14)]; // as in app.css
+    for (const color of [muted, alarm])
+      for (const below of grounds) assert.ok(contrast(color, below) > 4.5, `${color} on ${below}`);
+    assert.ok(contrast(palette.ink, mix(surface, accent, 0.14)) > 4.5);
     for (const color of Object.values(palette.roles)) assert.ok(contrast(color, palette.ground) > 3);
     assert.ok(contrast(palette.surface, palette.accent) > 4.5); // the main button
   }
@@ -292,13 +318,14 @@ test("colours are mixed and multiplied", () => {
 
 test("numbers and names are brief", () => {
   assert.deepEqual([0, 0.0001, 0.25, 0.99999, 1].map(percent), ["0.0%", "<0.1%", "25.0%", ">99.9%", "100.0%"]);
+  assert.deepEqual([0.05678, -7.1, 1.234e-9].map(figure), ["0.05678", "-7.1", "1.234e-9"]);
   assert.deepEqual([0, 1234.56, 12.345, 0.1234, 1e-5, 5e7].map(figure), [
     "0",
-    "1,234.6",
+    "1,235",
     "12.35",
-    "0.123",
-    "1.00e-5",
-    "5.00e7",
+    "0.1234",
+    "1e-5",
+    "5e7",
   ]);
   assert.equal(short("a\nb  c", 9), "a b c");
   assert.equal(short("x".repeat(10000), 5), "xxxx…");

@@ -40,6 +40,18 @@ test("a name keeps within the view and clear of what lies over it", () => {
   assert.ok(forced.x >= 0 && forced.x + 50 <= 400 && forced.y > 0);
 });
 
+test("of the free places a name takes the one that the fewest arcs go through", () => {
+  const across = [{ x: 100, y: 100 }, { x: 300, y: 105 }] as const; // prettier-ignore
+  const left = [{ x: 100, y: 100 }, { x: 0, y: 90 }] as const; // prettier-ignore
+  const down = [{ x: 100, y: 100 }, { x: 110, y: 280 }] as const; // prettier-ignore
+  const beside = (...lines: (readonly [Disc | { x: number; y: number }, { x: number; y: number }])[]) =>
+    new Room(view, [disc], lines).take(disc, 50, false)!;
+  assert.ok(beside(across).x + 50 < 100);
+  assert.ok(beside(across, left).y > 110);
+  assert.ok(beside(across, left, down).y < 90);
+  assert.deepEqual(beside(across, left, down, [{ x: 60, y: 80 }, { x: 130, y: 84 }]), beside()); // prettier-ignore
+});
+
 test("two names do not take the same place", () => {
   const [a, b] = [{ x: 100, y: 100, r: 5 }, { x: 102, y: 101, r: 5 }]; // prettier-ignore
   const room = new Room(view, []);
@@ -48,7 +60,7 @@ test("two names do not take the same place", () => {
 });
 
 const network = new Network(smallDocument());
-const stage = { ...view, disc: (v: number) => ({ x: 30 + 70 * v, y: 150, r: 5 }), widthOf: () => 30 };
+const stage = { ...view, arcs: [], disc: (v: number) => ({ x: 30 + 70 * v, y: 150, r: 5 }), widthOf: () => 30 };
 
 const names = (selected: number | null, evidence: [number, number][] = [], changes = {}) => {
   const shown = network.arcCount;

@@ -54,6 +54,12 @@ test("blankets follow from the arcs", () => {
   assert.deepEqual(network({ blankets: [[4], [], [], [], []] }).blanket(RAIN), [ALONE]);
 });
 
+test("models that only rank have no blanket, nor has one whose arcs are not all here", () => {
+  for (const kind of ["nb", "gmf", "itemrank", "latent", "stack", "something new"])
+    assert.equal(network({ kind, directed: false }).blanket(WET), null);
+  assert.equal(network({ summary: { arcs: 60_000 } }).blanket(WET), null);
+});
+
 test("partners come strongest first, and once each", () => {
   assert.deepEqual(
     network()

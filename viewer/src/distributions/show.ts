@@ -1,17 +1,19 @@
 /** A local distribution as a node of the page, and as a picture where it is one. */
 
 import { counted, element, link, whole } from "../dom.ts";
-import type { LocalDistribution, ViewDocument } from "../document.ts";
+import { type FieldLocal, isTree, type LocalDistribution, type TreeLocal, type ViewDocument } from "../document.ts";
 import type { Palette } from "../palette.ts";
 import { type Scene, sceneElement } from "../scene.ts";
 import { tableElement } from "./table.ts";
-import { treeScene } from "./tree.ts";
+import { treePicture } from "./tree.ts";
 import { featuresElement, gaussianElement, logisticElement } from "./weights.ts";
 
 export interface Shown {
   readonly node: Node;
   /** What can be exported as a picture. */
   readonly scene: Scene | null;
+  /** Pixels from its upper border to where one begins to read: the root of a tree stands in the middle. */
+  readonly begins: number;
 }
 
 export interface ShowActions {
@@ -27,40 +29,46 @@ export function showDistribution(
   unfolded: ReadonlySet<number>,
   { go, unfold }: ShowActions,
 ): Shown {
+  if (!isTree(local)) return { scene: null, begins: 0, node: nodeOf(local, child, document, go) };
+  const { scene, begins } = treePicture(local, child, document, palette, unfolded);
+  return { scene, begins, node: sceneElement(scene, { click: go, unfold }) };
+}
+
+function nodeOf(
+  local: Exclude<LocalDistribution, TreeLocal>,
+  child: number,
+  document: ViewDocument,
+  go: ShowActions["go"],
+): Node {
   switch (local.type) {
-    case "tree":
-    case "graph": {
-      const scene = treeScene(local, child, document, palette, unfolded);
-      return { scene, node: sceneElement(scene, { click: go, unfold }) };
-    }
     case "table":
-      return { scene: null, node: tableElement(local, child, document, go) };
+      return tableElement(local, child, document, go);
     case "logistic":
     case "boosted":
-      return { scene: null, node: logisticElement(local, child, document, go) };
+      return logisticElement(local, child, document, go);
     case "gaussian":
-      return { scene: null, node: gaussianElement(local, child, document, go) };
+      return gaussianElement(local, child, document, go);
     case "features":
-      return { scene: null, node: featuresElement(local, child, document, go) };
-    case "field": {
-      const said = "Its distribution given its blanket is the product of these tables, normalised.";
-      const made = element("div", {}, element("p", { class: "remark", text: said }));
-      for (const family of local.families) {
-        const owner = family.child ?? child;
-        const { name } = document.variables[owner];
-        made.append(element("h3", {}, "Table of ", owner === child ? name : link(name, () => go(owner))));
-        made.append(tableElement(family, owner, document, go));
-      }
-      return { scene: null, node: made };
-    }
+      return featuresElement(local, child, document, go);
+    case "field":
+      return fieldElement(local, child, document, go);
     case "none":
-      return { scene: null, node: element("p", { class: "remark", text: local.reason }) };
+      return element("p", { class: "remark", text: local.reason });
     default:
-      return {
-        scene: null,
-        node: element("p", { class: "remark", text: "This page cannot show this kind of distribution." }),
-      };
+      return element("p", { class: "remark", text: "This page cannot show this kind of distribution." });
   }
+}
+
+function fieldElement(local: FieldLocal, child: number, document: ViewDocument, go: ShowActions["go"]): Node {
+  const said = "Its distribution given its blanket is the product of these tables, normalised.";
+  const made = element("div", {}, element("p", { class: "remark", text: said }));
+  for (const family of local.families) {
+    const owner = family.child ?? child;
+    const { name } = document.variables[owner];
+    made.append(element("h3", {}, "Table of ", owner === child ? name : link(name, () => go(owner))));
+    made.append(tableElement(family, owner, document, go));
+  }
+  return made;
 }
 
 /** What kind of distribution it is, in words. */

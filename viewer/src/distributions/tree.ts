@@ -1,36 +1,56 @@
 /** A decision tree or decision graph as a picture: the split on each node, a histogram and its cases on each leaf. */
 
-import { isLeaf, type Leaf, type Split, type TreeLocal, type ViewDocument } from "../document.ts";
+import { clamp, isLeaf, type Leaf, type Split, type TreeLocal, type ViewDocument } from "../document.ts";
 import { counted, figure, percent, short, whole } from "../dom.ts";
 import { mix, type Palette } from "../palette.ts";
-import type { Group, Scene, Shape } from "../scene.ts";
+import { type Group, type Scene, type Shape, textWidth } from "../scene.ts";
 import { type Box, type Branch, layoutOf, leavesBelow, openedSplits, type Sizes } from "./layout.ts";
 
 /** Splits drawn at first; deeper ones are unfolded by a click. */
 export const FIRST_SPLITS = 40;
 const MOST_STATES = 5;
 const ROW = 17;
+const SPLIT = 156;
+/** Characters of the label on a branch. */
+const LABEL = 32;
 
-export function treeScene(
+/** The picture, and the height at which its root stands. */
+export function treePicture(
   local: TreeLocal,
   child: number,
   document: ViewDocument,
   palette: Palette,
   unfolded: ReadonlySet<number>,
-): Scene {
+): { scene: Scene; begins: number } {
   const rows = rowsOf(document, child, local);
-  const sizes: Sizes = { split: [156, 40], leaf: [198, rows.length * ROW + 30], column: 110, gap: 14, margin: 20 };
-  const layout = layoutOf(local, openedSplits(local, FIRST_SPLITS, unfolded), sizes);
+  const names = clamp(Math.max(0, ...rows.map((row) => textWidth(row.label, 11))), 30, 100);
+  const opened = openedSplits(local, FIRST_SPLITS, unfolded);
+  const column = columnFor(local, opened);
+  const sizes: Sizes = { split: [SPLIT, 40], leaf: [136 + names, rows.length * ROW + 30], column, gap: 14, margin: 20 };
+  const layout = layoutOf(local, opened, sizes);
   const most = Math.max(1, ...local.nodes.map((node) => (isLeaf(node) ? (node.cases ?? 0) : 0)));
   const shapes = [
     ...layout.branches.flatMap((branch) => branchShapes(branch, palette)),
     ...layout.boxes.map((box): Shape => {
       const node = local.nodes[box.id];
       if (box.kind === "fold") return foldGroup(box, leavesBelow(local, box.id), palette);
-      return isLeaf(node) ? leafGroup(box, node, rows, most, palette) : splitGroup(box, node, document, palette);
+      return isLeaf(node) ? leafGroup(box, node, rows, names, most, palette) : splitGroup(box, node, document, palette);
     }),
   ];
-  return { width: layout.width, height: layout.height, ground: palette.surface, shapes };
+  const { width, height, boxes } = layout;
+  const begins = boxes.find((box) => box.id === local.root)!.y;
+  return { scene: { width, height, ground: palette.surface, shapes }, begins };
+}
+
+/** As much room between two columns as the longest label on a branch there takes. */
+function columnFor(local: TreeLocal, opened: ReadonlySet<number>): number {
+  let longest = 0;
+  for (const id of opened) {
+    const node = local.nodes[id];
+    if (isLeaf(node)) continue;
+    for (const { label } of node.branches) longest = Math.max(longest, textWidth(short(label, LABEL), 11));
+  }
+  return clamp(longest + 40, 90, 220);
 }
 
 /** A row of a leaf's histogram: one state, or all that are not shown. */
@@ -71,7 +91,7 @@ function splitGroup(box: Box, node: Split, document: ViewDocument, palette: Pale
       shape: "text",
       x: box.x + box.w / 2,
       y: box.y + (node.gain == null ? 4 : -1),
-      text: short(name, 20),
+      text: fitting(name, SPLIT - 16, 12.5, true),
       size: 12.5,
       bold: true,
       anchor: "middle",
@@ -92,7 +112,14 @@ function splitGroup(box: Box, node: Split, document: ViewDocument, palette: Pale
   return { shape: "group", variable: node.split, label: `Open ${short(name, 300)}`, shapes };
 }
 
-function leafGroup(box: Box, leaf: Leaf, rows: readonly Row[], most: number, palette: Palette): Group {
+function leafGroup(
+  box: Box,
+  leaf: Leaf,
+  rows: readonly Row[],
+  names: number,
+  most: number,
+  palette: Palette,
+): Group {
   const top = box.y - box.h / 2;
   const shapes: Shape[] = [
     {
@@ -110,12 +137,13 @@ function leafGroup(box: Box, leaf: Leaf, rows: readonly Row[], most: number, pal
   for (const [i, row] of rows.entries()) {
     const p = rowShare(leaf, row);
     const y = top + 8 + i * ROW;
+    const [label, left] = [fitting(row.label, names, 11, false), box.x + 16 + names];
     shapes.push(
-      { shape: "text", x: box.x + 10, y: y + 11, text: short(row.label, 10), size: 11, fill: palette.ink },
-      { shape: "rect", x: box.x + 76, y: y + 3, w: 62, h: 9, r: 2, fill: mix(palette.surface, palette.muted, 0.14) },
+      { shape: "text", x: box.x + 10, y: y + 11, text: label, size: 11, fill: palette.ink },
+      { shape: "rect", x: left, y: y + 3, w: 62, h: 9, r: 2, fill: mix(palette.surface, palette.muted, 0.14) },
       {
         shape: "rect",
-        x: box.x + 76,
+        x: left,
         y: y + 3,
         w: Math.max(0.5, 62 * Math.min(1, p)),
         h: 9,
@@ -190,7 +218,7 @@ function branchShapes({ points, label }: Branch, palette: Palette): Shape[] {
     d += ` C${middle} ${a.y} ${middle} ${b.y} ${b.x} ${b.y}`;
   }
   const [a, b] = points;
-  const text = short(label, 15);
+  const text = short(label, LABEL);
   return [
     { shape: "path", d, stroke: mix(palette.surface, palette.muted, 0.55), width: 1.3 },
     {
@@ -199,7 +227,7 @@ function branchShapes({ points, label }: Branch, palette: Palette): Shape[] {
       shapes: [
         {
           shape: "text",
-          x: (a.x + b.x) / 2 + 6,
+          x: (a.x + b.x) / 2,
           y: a.y * 0.4 + b.y * 0.6 + 3,
           text,
           size: 11,
@@ -210,4 +238,11 @@ function branchShapes({ points, label }: Branch, palette: Palette): Shape[] {
       ],
     },
   ];
+}
+
+/** As much of a name as there is room for. */
+function fitting(name: string, width: number, size: number, bold: boolean): string {
+  let length = Math.min(name.length, 40);
+  while (length > 1 && textWidth(short(name, length), size, bold) > width) length--;
+  return short(name, length);
 }

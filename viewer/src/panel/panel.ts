@@ -15,12 +15,16 @@ export interface PanelActions {
   /** Set, change or (null) take back the evidence on a variable. */
   give(variable: number, value: number | null): void;
   forget(): void;
+  /** Move the slider. */
+  show(count: number): void;
 }
 
 export interface PanelState {
   readonly network: Network;
   readonly palette: Palette;
   readonly selected: number | null;
+  /** So many of the strongest arcs are shown. */
+  readonly shown: number;
   readonly evidence: ReadonlyMap<number, number>;
   readonly answer: Answer;
   readonly comparison: Comparison | null;
@@ -29,7 +33,7 @@ export interface PanelState {
 }
 
 export class Panel {
-  readonly root = element("aside", { class: "panel", "aria-label": "Details" });
+  readonly root = element("aside", { class: "panel", "aria-label": "Details", tabindex: "-1" });
   private selected: number | null = null;
   private allStates = false;
 
@@ -41,7 +45,8 @@ export class Panel {
       this.root.scrollTop = 0;
     }
     this.selected = state.selected;
-    const focus = this.focusedKey();
+    const focused = this.root.contains(document.activeElement);
+    const key = document.activeElement?.getAttribute("data-key");
     const expand = () => {
       this.allStates = true;
       this.update(state);
@@ -51,12 +56,8 @@ export class Panel {
         ? overview(state, this.actions)
         : aboutVariable(state, state.selected, this.actions, this.allStates, expand);
     fill(this.root, evidenceSection(state, this.actions), ...about);
-    if (focus) this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
-  }
-
-  /** What had the focus, to give it back after drawing anew. */
-  private focusedKey(): string | null {
-    const { activeElement } = document;
-    return this.root.contains(activeElement) ? (activeElement?.getAttribute("data-key") ?? null) : null;
+    if (!focused) return; // what had the focus gets it back; where it is gone, the panel keeps it
+    const same = key ? this.root.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`) : null;
+    (same ?? this.root).focus({ preventScroll: true });
   }
 }

@@ -2,15 +2,15 @@
 
 import { bar } from "../distributions/table.ts";
 import type { ViewDocument } from "../document.ts";
-import { element, figure, link, short } from "../dom.ts";
+import { type Child, element, figure, link, short, whole } from "../dom.ts";
 import type { Palette } from "../palette.ts";
 import type { Role } from "../roles.ts";
 import type { PanelActions } from "./panel.ts";
 
 export const MOST_PARTNERS = 8;
 
-export function remark(text: string): HTMLElement {
-  return element("p", { class: "remark", text });
+export function remark(...content: Child[]): HTMLElement {
+  return element("p", { class: "remark" }, ...content);
 }
 
 export function variableLink(doc: ViewDocument, v: number, { select }: PanelActions, role = ""): HTMLElement {
@@ -18,14 +18,16 @@ export function variableLink(doc: ViewDocument, v: number, { select }: PanelActi
   return link(name, () => select(v), role ? `${short(name, 300)}: ${role}` : short(name, 300));
 }
 
-/** A strength as a number, and as a bar beside the strongest. */
-export function strengthBar(strength: number, top: number): HTMLElement {
-  const length = bar(top > 0 ? strength / top : 0, "bar thin");
-  return element("span", { class: "strength" }, length, element("span", { class: "number", text: figure(strength) }));
+/** The strength of an arc as a number, and as a bar beside the strongest, which comes first. */
+export function strengthBar({ arcs, ranked }: ViewDocument, rank: number, first = 0): HTMLElement {
+  const [strength, top] = [arcs.strength[rank], arcs.strength[first]];
+  const share = ranked ? 1 - (strength - 1) / arcs.strength[arcs.strength.length - 1] : top > 0 ? strength / top : 0;
+  const number = element("span", { class: "number", text: ranked ? `#${whole(strength)}` : figure(strength) });
+  return element("span", { class: "strength" }, bar(share, "bar thin"), number);
 }
 
 export function roleDot(palette: Palette, role: Role | undefined): HTMLElement {
   const dot = element("span", { class: "dot", "aria-hidden": "true" });
-  dot.style.background = role ? palette.roles[role] : palette.muted;
+  dot.style.color = role ? palette.roles[role] : palette.muted;
   return dot;
 }

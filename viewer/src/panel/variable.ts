@@ -2,7 +2,7 @@
 
 import { bar } from "../distributions/table.ts";
 import type { Variable } from "../document.ts";
-import { type Child, counted, element, figure, link, percent, short, whole } from "../dom.ts";
+import { type Child, counted, element, figure, lineWord, link, percent, short, whole } from "../dom.ts";
 import { ROLE_NAMES, type Role, rolesOf } from "../roles.ts";
 import type { PanelActions, PanelState } from "./panel.ts";
 import { MOST_PARTNERS, remark, roleDot, strengthBar, variableLink } from "./parts.ts";
@@ -22,12 +22,14 @@ export function aboutVariable(
   const { network } = state;
   const variable = network.document.variables[v];
   const discrete = variable.states.length > 0;
-  const roles = rolesOf(network, v, network.arcCount);
+  const roles = rolesOf(network, v, state.shown);
   const kind = discrete ? counted(variable.states.length, "state") : "numeric";
+  const line = lineWord(network.document.directed);
   const open = () => actions.open(v);
+  const by = state.comparison === null ? "" : ` by ${state.comparison.models[0].called}`;
   return [
     heading(variable, actions),
-    remark(`${kind} · ${counted(network.degree(v), network.document.directed ? "arc" : "edge")}`),
+    remark(`${kind} · ${counted(network.degree(v), line)}`, ...hiddenArcs(state, v, actions)),
     element("button", {
       type: "button",
       class: "primary",
@@ -35,12 +37,22 @@ export function aboutVariable(
       text: "Show its distribution",
       onclick: open,
     }),
-    element("h3", { text: discrete ? "Probabilities" : "Distribution" }),
+    element("h3", { text: `${discrete ? "Probabilities" : "Distribution"}${by}` }),
     ...(discrete ? states(state, v, variable, actions, allStates, expand) : [moments(state, v, variable, actions)]),
     element("h3", { text: "Strongest partners" }),
-    partners(state, v, roles, actions),
+    partners(state, v, roles, actions, line),
     ...blanket(state, v, roles, actions),
   ];
+}
+
+/** How many of its arcs the slider leaves out, and a way to move it to the last of them. */
+function hiddenArcs({ network, shown }: PanelState, v: number, actions: PanelActions): Child[] {
+  const all = network.partners(v);
+  const drawn = all.filter(({ rank }) => rank < shown).length;
+  if (drawn === all.length) return [];
+  const show = link("show all", () => actions.show(all[all.length - 1].rank + 1));
+  show.setAttribute("data-key", "show-arcs");
+  return [`, ${whole(drawn)} shown: `, show];
 }
 
 function heading(variable: Variable, actions: PanelActions): HTMLElement {
@@ -141,18 +153,21 @@ function moments({ answer, evidence, canAsk }: PanelState, v: number, variable: 
   return made;
 }
 
-function partners({ network, palette }: PanelState, v: number, roles: Map<number, Role>, actions: PanelActions): Node {
+function partners(
+  { network, palette }: PanelState,
+  v: number,
+  roles: Map<number, Role>,
+  actions: PanelActions,
+  line: string,
+): Node {
   const joined = network.joined(v).slice(0, MOST_PARTNERS);
-  if (joined.length === 0) return remark("None: no arc touches it.");
+  if (joined.length === 0) return remark(`None: no ${line} touches it.`);
   const { document: doc } = network;
-  const top = doc.arcs.strength[joined[0].rank];
   const list = element("ol", { class: "partners" });
   for (const { variable, rank, direction } of joined) {
     const arrow = element("span", { class: "arrow", text: doc.directed ? ARROWS[direction] : "–" });
     const pair = [roleDot(palette, roles.get(variable)), arrow, variableLink(doc, variable, actions)];
-    list.append(
-      element("li", {}, element("span", { class: "pair" }, ...pair), strengthBar(doc.arcs.strength[rank], top)),
-    );
+    list.append(element("li", {}, element("span", { class: "pair" }, ...pair), strengthBar(doc, rank, joined[0].rank)));
   }
   return list;
 }
@@ -160,7 +175,7 @@ function partners({ network, palette }: PanelState, v: number, roles: Map<number
 function blanket(state: PanelState, v: number, roles: Map<number, Role>, actions: PanelActions): Child[] {
   const { network, palette } = state;
   const members = network.blanket(v);
-  if (members.length === 0) return [];
+  if (members === null || members.length === 0) return [];
   const list = element("ul", { class: "members" });
   for (const member of members.slice(0, MOST_MEMBERS)) {
     const role = roles.get(member);
