@@ -149,3 +149,37 @@ def test_counts_that_cannot_be_held_are_refused(monkeypatch):
     with pytest.raises(ResourceLimitError, match="up to 300 states would take"):
         grow_trees(arrays, range(2), GrowthRules(1.0))
     assert len(grow_trees(arrays, range(2), GrowthRules(0.001))) == 2  # no split can pay, so nothing is counted
+
+
+def test_a_leaf_that_has_rows_has_as_many_as_were_asked_for():
+    """Also under a complete split, one of whose states is rare; an empty one is no leaf."""
+    rng = np.random.default_rng(0)
+    a = np.repeat([0, 1, 2, 3], [400, 400, 3, 0])
+    y = (rng.random(803) < np.array([0.1, 0.9, 0.5, 0.5])[a]).astype(int)
+    arrays = leaf_arrays(dataset([a, y], [4, 2]))
+    for min_leaf, n_leaves in ((1, 4), (3, 4), (4, 1)):
+        (tree,) = grow_trees(arrays, [1], GrowthRules(1.0, binary=False, complete=True, min_leaf=min_leaf))
+        assert tree.n_leaves == n_leaves
+    (tree,) = grow_trees(arrays, [1], GrowthRules(1.0, complete=True, min_leaf=4))
+    sizes = tree.counts.sum(axis=1)
+    assert tree.n_leaves == 2 and sizes[sizes > 0].min() >= 4
+
+
+def test_a_parent_is_told_before_those_below_it():
+    """An exclusive or: the second split gains far more than the first, under which alone it could be made."""
+    rng = np.random.default_rng(1)
+    a, b, c = rng.integers(2, size=(3, 3000))
+    y = a ^ b ^ (rng.random(3000) < 0.05 + 0.1 * a)
+    for seed in range(5):
+        extra = np.random.default_rng(seed).integers(2, size=(4, 3000))
+        (tree,) = grow_trees(leaf_arrays(dataset([a, b, c, y, *extra], [2] * 8)), [3], GrowthRules(1.0))
+        told = list(strengths(tree).items())
+        assert [s for _, s in told] == sorted({s for _, s in told}, reverse=True)
+        first = {}
+        for k, v in enumerate(tree.variable.tolist()):
+            first.setdefault(v, k)
+        weakest = weakest_gains(tree)
+        for (v, s), (u, _) in zip(told, told[1:]):
+            if weakest[first[v]] == weakest[first[u]]:
+                assert first[v] < first[u]
+            assert s == pytest.approx(max(w for w, x in zip(weakest, tree.variable) if x == v), rel=1e-12)

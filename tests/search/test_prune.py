@@ -28,16 +28,16 @@ def leaf_paths(tree, node=0, path=()):
     return out
 
 
-def some_trees(seed, n_samples=120, kappa=0.5, n_states=(2, 3, 2, 2)):
+def some_trees(seed, n_samples=120, kappa=0.5, n_states=(2, 3, 2, 2), complete=False):
     data = dataset(random_table(seed, n_samples, list(n_states)), list(n_states))
-    return grow_trees(leaf_arrays(data), range(len(n_states)), GrowthRules(kappa))
+    return grow_trees(leaf_arrays(data), range(len(n_states)), GrowthRules(kappa, complete=complete))
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 10**6), st.sampled_from([1.0, 0.2, 0.01]))
-def test_the_mean_over_all_prunings(seed, kappa):
-    for tree in some_trees(seed):
-        if tree.n_leaves > 9:
+@given(st.integers(0, 10**6), st.sampled_from([1.0, 0.2, 0.01]), st.booleans())
+def test_the_mean_over_all_prunings(seed, kappa, complete):
+    for tree in some_trees(seed, n_states=(2, 4, 2) if complete else (2, 3, 2, 2), complete=complete):
+        if tree.n_leaves > 12:
             continue
         expected = naive.averaged(nested(tree), kappa)
         found = averaged(tree, Belief(kappa))

@@ -29,3 +29,8 @@ class GraphCPD(TreeCPD):
     """
 
     kind = "graph"
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters: every leaf is one that some row can reach."""
+        return self.n_leaves * (self.probs.shape[1] - 1)

@@ -31,6 +31,8 @@ from quiltwork.errors import ResourceLimitError
 LEAF, COMPLETE = -1, -1  # in `variable` and in `state`
 MAX_ENTRIES = 2**22  # of a tree turned into a table
 
+_Known = dict[int, tuple[bool, frozenset[int]]]  # of a variable on a path: it is in this state, or in none of these
+
 
 @dataclass(frozen=True, eq=False)
 class TreeCPD:
@@ -81,8 +83,9 @@ class TreeCPD:
 
     @property
     def n_parameters(self) -> int:
-        """Free parameters."""
-        return self.n_leaves * (self.probs.shape[1] - 1)
+        """Free parameters: those of the leaves that some row can reach."""
+        splits = self.variable != LEAF
+        return (1 + int((self.ways[splits] - 1).sum())) * (self.probs.shape[1] - 1)
 
     @cached_property
     def end(self) -> np.ndarray:
@@ -90,6 +93,36 @@ class TreeCPD:
         splits = np.flatnonzero(self.variable != LEAF)
         out = np.zeros(len(self.variable), np.int64)
         out[splits] = np.append(self.first[splits[1:]], len(self.branches))
+        return out
+
+    @cached_property
+    def ways(self) -> np.ndarray:
+        """(n_nodes,) branches of a split that some row can take, 0 for a leaf: those above it may leave fewer states.
+
+        >>> TreeCPD(  # is v0 in state 2? if not, which of its three states is it in?
+        ...     child=1, variable=np.array([0, -1, 0, -1, -1, -1]), state=np.array([2, -1, -1, -1, -1, -1]),
+        ...     first=np.array([0, 0, 2, 1, 2, 3]), branches=np.arange(1, 6), flow=np.ones(5), gain=np.zeros(6),
+        ...     probs=np.full((4, 2), 0.5), counts=np.ones((4, 2)),
+        ... ).ways
+        array([2, 0, 2, 0, 0, 0])
+        """
+        out = np.where(self.variable != LEAF, self.end - self.first, 0)
+        if not ((self.variable != LEAF) & (self.state == COMPLETE)).any():
+            return out
+        waiting: list[tuple[int, _Known]] = [(0, {})]
+        while waiting:
+            k, known = waiting.pop()
+            v, s = int(self.variable[k]), int(self.state[k])
+            if v == LEAF:
+                continue
+            is_one, states = known.get(v, (False, frozenset[int]()))
+            branches = self.branches[self.first[k] : self.end[k]].tolist()
+            if s == COMPLETE:
+                out[k] = 1 if is_one else len(branches) - len(states)
+                waiting += [(node, {**known, v: (True, frozenset([x]))}) for x, node in enumerate(branches)]
+            else:
+                waiting.append((branches[0], {**known, v: (True, frozenset([s]))}))
+                waiting.append((branches[1], known if is_one else {**known, v: (False, states | {s})}))
         return out
 
     @cached_property

@@ -18,7 +18,7 @@ from quiltwork.errors import ParameterError, UnknownStateError
 from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.query import query
 from quiltwork.models.bayesian import BayesianNet
-from quiltwork.search.merge import Box, Prior, even_prior
+from quiltwork.search.leaf_priors import Box, Prior, even_prior
 from quiltwork.stats.leaves import LeafArrays
 
 FamilyPrior = Callable[[int, tuple[int, ...]], np.ndarray]

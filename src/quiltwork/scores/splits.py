@@ -23,6 +23,7 @@ TOLERANCE = 1e-9  # gains closer than this count as equal, or float noise would 
 MAX_TABLE = 2**22  # whole numbers beyond this are not tabled: 32 MB
 
 UNIFORM = np.empty((0, 0))  # in place of an array of prior counts
+LIGHTEST = 1e-12  # share of a leaf below which a part of it is a rest that subtraction left
 TRACE = 1e-12  # a prior count of zero would make a state impossible for ever; a trace keeps the score finite
 
 
@@ -104,14 +105,16 @@ def _is_split(n, n_here, min_leaf, belief, belief_here):
     """Whether both sides have the rows they need, and (under a prior network) some configuration."""
     if n_here < min_leaf or n - n_here < min_leaf:
         return False
-    return belief == 0.0 or (belief_here > 1e-12 * belief and belief - belief_here > 1e-12 * belief)
+    return belief == 0.0 or LIGHTEST * belief < belief_here < (1.0 - LIGHTEST) * belief
 
 
 @njit(cache=True, nogil=True)
-def best_split(table, counts, prior, n_states, first_entry, allowed, binary, complete, min_leaf, log_kappa):
+def best_split(table, counts, prior, n_states, first_entry, allowed, excluded, binary, complete, min_leaf, log_kappa):
     """The split of a leaf that gains most: (gain, variable, state), state -1 for a complete split.
 
-    allowed (n_vars,) says who may split; a gain of -inf, that none can. Ties go to the lowest variable and state.
+    allowed (n_vars,) says who may split; a gain of -inf, that none can. Ties go to the lowest variable and state. No
+    leaf but an empty one may have fewer rows than min_leaf, and two must have as many. excluded (places,) marks the
+    states that no row of the leaf can be in, because of the splits above (`stats.leaves`); empty for none.
     """
     r, last = counts.shape[0], counts.shape[1] - 1
     uniform = prior.size == 0
@@ -134,8 +137,7 @@ def best_split(table, counts, prior, n_states, first_entry, allowed, binary, com
             if gain > best + TOLERANCE:
                 best, best_variable, best_state = gain, v, 1 if binary else -1
             continue
-        whole = -base + (k - 1) * (r - 1) * log_kappa
-        n_filled, n_possible = 0, 0
+        whole, n_possible, n_filled, n_light = 0.0, 0, 0, 0
         for s in range(k):
             if s == 0:  # what the other states leave
                 tally[:], belief[:] = own, own_belief
@@ -145,12 +147,16 @@ def best_split(table, counts, prior, n_states, first_entry, allowed, binary, com
                 tally[:], belief[:] = 0.0, 0.0
                 _add_entry(counts, prior, first + s - 1, 1.0, tally, belief)
             n_here, belief_here = tally[0], belief[0]
-            possible = uniform or belief_here > 1e-12 * own_belief[0]
-            here = _worth(table, tally, belief, uniform) if possible else 0.0
-            n_possible += possible
-            if possible and n_here >= least:
-                n_filled += 1
+            if excluded.size and excluded[last + v if s == 0 else first + s - 1]:
+                continue
+            has_rows = n_here > LIGHTEST * own[0]
+            if not uniform and not has_rows and belief_here <= LIGHTEST * own_belief[0]:
+                continue  # the prior network knows no such configuration, and no row shows one
+            here = _worth(table, tally, belief, uniform)
             whole += here
+            n_possible += 1
+            n_filled += n_here >= least
+            n_light += has_rows and n_here < least
             if not binary or (k == 2 and s == 0):
                 continue
             if _is_split(own[0], n_here, least, own_belief[0], belief_here):
@@ -158,17 +164,20 @@ def best_split(table, counts, prior, n_states, first_entry, allowed, binary, com
                 gain = here + _worth(table, tally, belief, uniform) - base + (r - 1) * log_kappa
                 if gain > best + TOLERANCE:
                     best, best_variable, best_state = gain, v, s
-        if complete and (k > 2 or not binary) and n_filled >= 2 and n_possible == k and whole > best + TOLERANCE:
-            best, best_variable, best_state = whole, v, -1
+        if complete and (k > 2 or not binary) and n_filled >= 2 and n_light == 0:
+            gain = whole - base + (n_possible - 1) * (r - 1) * log_kappa
+            if gain > best + TOLERANCE:
+                best, best_variable, best_state = gain, v, -1
     return best, best_variable, best_state
 
 
 @njit(cache=True, nogil=True)
-def best_splits(table, counts, target, n_states, first_entry, allowed, binary, complete, min_leaf, log_kappa,
+def best_splits(table, counts, target, n_states, first_entry, allowed, excluded, binary, complete, min_leaf, log_kappa,
                 gain, variable, state):  # fmt: skip
     """`best_split` for many leaves (leaves, states, entries + 1) under the uniform prior, into the last three.
 
-    allowed (targets, n_vars) or (1, n_vars) for all alike; no target ever splits its own tree.
+    allowed (targets, n_vars) or (1, n_vars) for all alike; no target ever splits its own tree. excluded (leaves,
+    places), of no width where none are known.
     """
     prior = np.empty((0, 0))
     for k in range(target.size):
@@ -176,7 +185,7 @@ def best_splits(table, counts, target, n_states, first_entry, allowed, binary, c
         may = allowed[t if allowed.shape[0] > 1 else 0].copy()
         may[t] = False
         gain[k], variable[k], state[k] = best_split(
-            table, counts[k], prior, n_states, first_entry, may, binary, complete, min_leaf, log_kappa
+            table, counts[k], prior, n_states, first_entry, may, excluded[k], binary, complete, min_leaf, log_kappa
         )
 
 

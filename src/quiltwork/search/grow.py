@@ -41,7 +41,7 @@ class GrowthRules:
     kappa       prior probability of a free parameter
     binary      splits "in this state or not"
     complete    splits into all states
-    min_leaf    fewest rows of a leaf; a complete split needs two such leaves
+    min_leaf    fewest rows, or least weight of them, in a leaf that has any; two leaves of a split must have as many
     """
 
     kappa: float = 0.01
@@ -107,12 +107,19 @@ def _hand_down(variable, first, end, branches, least):
 
 
 def strengths(tree: TreeCPD) -> dict[int, float]:
-    """For each parent the greatest further penalty on a split under which the tree would still ask about it."""
-    splits = np.flatnonzero(tree.variable != LEAF)
-    parents, place = np.unique(tree.variable[splits], return_inverse=True)
-    greatest = np.full(len(parents), -np.inf)
-    np.maximum.at(greatest, place, weakest_gains(tree)[splits])
-    return dict(zip(parents.tolist(), greatest.tolist(), strict=True))
+    """For each parent the greatest further penalty on a split under which the tree would still ask about it.
+
+    Where a split below gains more than those above, both come at once; then the one above is told to be stronger, by as
+    little as a float can tell apart.
+    """
+    weakest, out = weakest_gains(tree), dict[int, float]()
+    below_last = np.inf
+    for k in np.argsort(np.where(tree.variable != LEAF, -weakest, np.inf), kind="stable").tolist():
+        v = int(tree.variable[k])
+        if v != LEAF and v not in out:
+            out[v] = float(min(weakest[k], below_last))
+            below_last = np.nextafter(out[v], -np.inf)
+    return out
 
 
 def _chunks(arrays: LeafArrays, targets: np.ndarray) -> list[np.ndarray]:
@@ -128,12 +135,16 @@ def _chunks(arrays: LeafArrays, targets: np.ndarray) -> list[np.ndarray]:
 
 @dataclass
 class _Level:
-    """The leaves of one depth that may still be split, and the nodes they are."""
+    """The leaves of one depth that may still be split, and the nodes they are.
+
+    excluded (leaves, places) marks states that no row of a leaf can be in, if some split has a branch for every state.
+    """
 
     target: np.ndarray
     node: np.ndarray
     masks: np.ndarray
     counts: np.ndarray
+    excluded: np.ndarray
 
 
 def _grow(
@@ -144,14 +155,14 @@ def _grow(
     wood, penalty = _Wood(r), log(rules.kappa)
     own = root_states(arrays, targets)
     wood.add(np.arange(len(targets)), own)
-    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(_wanted(own, rules, table)), r))
+    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(_wanted(own, rules, table)), r, rules.complete))
     while waiting:
         level = waiting.pop()
         n = len(level.target)
         gain, variable, state = np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
         best_splits(
-            table, level.counts, level.target, arrays.n_states, arrays.first_entry, allowed, rules.binary,
-            rules.complete, float(rules.min_leaf), penalty, gain, variable, state,
+            table, level.counts, level.target, arrays.n_states, arrays.first_entry, allowed, level.excluded,
+            rules.binary, rules.complete, float(rules.min_leaf), penalty, gain, variable, state,
         )  # fmt: skip
         split = np.flatnonzero(gain > TOLERANCE)
         if not len(split):
@@ -183,13 +194,14 @@ def root_states(arrays: LeafArrays, targets: np.ndarray) -> np.ndarray:
     return np.concatenate([first, beyond], axis=1)
 
 
-def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int) -> _Level:
+def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int, complete: bool) -> _Level:
     """The roots of the wanted trees."""
     everyone = full_plane(arrays.n_samples)
     counts = np.zeros((len(wanted), r, len(arrays.totals)))
     count_roots(arrays, targets[wanted], everyone, counts)
     masks = np.broadcast_to(everyone, (len(wanted), len(everyone)))
-    return _Level(targets[wanted], wanted, np.ascontiguousarray(masks), counts)
+    excluded = np.zeros((len(wanted), arrays.n_places if complete else 0), np.bool_)
+    return _Level(targets[wanted], wanted, np.ascontiguousarray(masks), counts, excluded)
 
 
 def _pieces(level: _Level) -> list[_Level]:
@@ -197,7 +209,10 @@ def _pieces(level: _Level) -> list[_Level]:
     n_pieces = max(-(-level.counts.nbytes // LEVEL_BYTES), 1)
     parts = np.array_split(np.arange(len(level.target)), min(n_pieces, len(level.target)) or 1)
     rows = [slice(part[0], part[-1] + 1) for part in parts if len(part)]
-    return [_Level(level.target[k], level.node[k], level.masks[k], level.counts[k]) for k in reversed(rows)]
+    return [
+        _Level(level.target[k], level.node[k], level.masks[k], level.counts[k], level.excluded[k])
+        for k in reversed(rows)
+    ]
 
 
 def _children_own(
@@ -239,8 +254,14 @@ def _next_level(
     count_children(
         arrays, split, level.target, level.masks, level.counts, variable, state, first_child, slot, masks, counts
     )
-    leaf_of = np.repeat(split, np.diff(first_child))
-    return _Level(level.target[leaf_of[chosen]], first_node + chosen, masks, counts)
+    leaf_of, split_of = (np.repeat(each, np.diff(first_child))[chosen] for each in (split, np.arange(len(split))))
+    excluded = level.excluded[leaf_of]
+    if excluded.shape[1]:
+        for out, k, branch in zip(excluded, split_of, chosen - first_child[split_of], strict=True):
+            places = arrays.places(variable[k])
+            inside = branch if state[k] < 0 else state[k]
+            out[places[inside] if state[k] >= 0 and branch == 1 else np.delete(places, inside)] = True
+    return _Level(level.target[leaf_of], first_node + chosen, masks, counts, excluded)
 
 
 class _Wood:

@@ -7,7 +7,9 @@ may be split on: the network and its graphs grow together.
 
 What a merge gains follows from the counts of the two leaves alone, and the counts of a merged leaf are the sum of
 theirs. An operator must change what the graph says: under the uniform prior a split that leaves a side without rows
-gains nothing and is never taken; under a prior network a side without configurations is not allowed.
+gains nothing and is never taken; under a prior network a side without configurations is not allowed. A complete split
+below others on its variable has states that no row can be in. They are no leaves of their own, and cost nothing: in a
+graph their branches lead to another state's leaf, in a tree, where no leaf has two, to one that stays empty.
 
 Paper    Chickering, Heckerman, Meek (1997), sections 4.1 and 4.2
 Differs  the paper scores every operator again at each step; only the leaves that an operator touches can change, so
@@ -17,7 +19,6 @@ Differs  the paper scores every operator again at each step; only the leaves tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log
 
@@ -38,15 +39,11 @@ from quiltwork.scores.splits import (
     merge_gains,
 )
 from quiltwork.search.grow import GrowthRules, Progress, root_states
+from quiltwork.search.leaf_priors import Box, Prior, narrowed
 from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_root
 
-# The states that each of some variables may take: a set of configurations.
-Box = dict[int, frozenset[int]]
-
-# Prior counts of a target in a box, laid out as leaf counts are (states of the target, entries + 1).
-Prior = Callable[[int, Box], np.ndarray]
-
 NO_SPLIT = (-np.inf, -1, -1)
+NO_PLACES = np.empty(0, np.bool_)
 
 
 class Forest:
@@ -60,7 +57,7 @@ class Forest:
     prior     prior counts; None for the uniform prior
 
     `arcs` lists (parent, target, strength) in the order in which they entered; the strength is the smallest gain up to
-    then, so that the strongest come first.
+    then, or less by what a float can tell apart, so that the order of strength is that of entry.
     """
 
     def __init__(
@@ -74,6 +71,7 @@ class Forest:
         max_parents: int | None = None,
     ):
         self.arrays, self.rules, self.merging, self.prior = arrays, rules, merging, prior
+        self.narrows = prior is not None or rules.complete  # whether it matters which configurations a leaf has
         self._n_vars = len(arrays.n_states)
         self._max_parents = self._n_vars if max_parents is None else max_parents
         self._allowed = allowed & ~np.eye(self._n_vars, dtype=bool)
@@ -134,7 +132,8 @@ class Forest:
 
     def _add_arc(self, parent: int, child: int) -> None:
         self._parents[child].add(parent)
-        self.arcs.append((parent, child, float(self._weakest)))
+        below_last = np.nextafter(self.arcs[-1][2], -np.inf) if self.arcs else np.inf
+        self.arcs.append((parent, child, float(min(self._weakest, below_last))))
         if self._descendants is not None:
             above = self._descendants[:, parent].copy()
             above[parent] = True
@@ -159,7 +158,7 @@ def grow_apart(
 
 @dataclass
 class _Leaf:
-    """The rows that meet at a leaf. Counts of entries are there only where a split may pay."""
+    """The rows that meet at a leaf, and its configurations; counts of entries only where a split may pay."""
 
     node: int
     mask: np.ndarray
@@ -201,7 +200,21 @@ class _Graph:
 
     def _prior_of(self, boxes: list[Box]) -> np.ndarray:
         prior = self._forest.prior
-        return UNIFORM if prior is None else np.sum([prior(self.target, box) for box in boxes], axis=0)
+        if prior is None:
+            return UNIFORM
+        nothing = np.zeros((self._r, len(self._forest.arrays.totals)))
+        return np.sum([nothing, *(prior(self.target, box) for box in boxes)], axis=0)
+
+    def _excluded(self, leaf: _Leaf) -> np.ndarray:
+        """(places,) the states that no row of the leaf can be in, or nothing where no split asks."""
+        if not self._forest.rules.complete:
+            return NO_PLACES
+        arrays = self._forest.arrays
+        out = np.zeros(arrays.n_places, np.bool_)
+        for v in set.intersection(*(set(box) for box in leaf.boxes)):
+            out[arrays.places(v)] = True
+            out[arrays.places(v)[list(frozenset().union(*(box[v] for box in leaf.boxes)))]] = False
+        return out
 
     def drop_illegal(self, may: np.ndarray) -> bool:
         """Look again for the best split of each leaf whose best is no longer allowed; whether there was any."""
@@ -225,8 +238,9 @@ class _Graph:
 
     def score(self) -> float:
         table, free = self._forest.table, self._r - 1
-        worth = sum(leaf_score(table, _as_counts(leaf.own), leaf.prior[:, -1:]) for leaf in self.leaves.values())
-        return worth + len(self.leaves) * free * self._forest.penalty
+        leaves = [leaf for leaf in self.leaves.values() if leaf.boxes]
+        worth = sum(leaf_score(table, _as_counts(leaf.own), leaf.prior[:, -1:]) for leaf in leaves)
+        return worth + len(leaves) * free * self._forest.penalty
 
     def cpd(self) -> TreeCPD:
         """The graph as flat arrays; a node's number rises along every branch, for it is the order they were made in."""
@@ -277,7 +291,7 @@ class _Graph:
         if leaf.counts is not None:
             leaf.best = best_split(
                 forest.table, leaf.counts, leaf.prior, forest.arrays.n_states, forest.arrays.first_entry, may,
-                rules.binary, rules.complete, float(rules.min_leaf), forest.penalty,
+                self._excluded(leaf), rules.binary, rules.complete, float(rules.min_leaf), forest.penalty,
             )  # fmt: skip
             if leaf.best[0] <= TOLERANCE:  # who may be split on only ever shrinks: it never will
                 leaf.best, leaf.counts = NO_SPLIT, None
@@ -285,7 +299,7 @@ class _Graph:
     def _add(self, leaf: _Leaf) -> None:
         self.leaves[leaf.node] = leaf
         self._find_split(leaf, self._forest.may_split(self.target))
-        if self._merges is not None:
+        if self._merges is not None:  # where there are, every leaf has configurations
             self._merges.add(leaf.node, leaf.own, _states_of(leaf.prior) if leaf.prior.size else leaf.prior)
 
     def _remove(self, leaf: _Leaf) -> None:
@@ -310,14 +324,19 @@ class _Graph:
         for k in range(width):
             inside = frozenset({k if state < 0 else state})
             states = everything - inside if state >= 0 and k == 1 else inside
-            boxes = _narrowed(leaf.boxes, v, states, everything) if self._forest.prior is not None else leaf.boxes
+            boxes = narrowed(leaf.boxes, v, states, everything) if self._forest.narrows else leaf.boxes
             own = _states_of(counts[k])
-            node.branches.append(len(self.nodes))
             node.flow.append(float(own.sum()))
+            if not boxes and self._merges is not None:
+                node.branches.append(-1)
+                continue
+            node.branches.append(len(self.nodes))
             child = _Leaf(len(self.nodes), masks[k], own, boxes, self._prior_of(boxes))
-            child.counts = counts[k].copy() if self._forest.could_gain(own) else None
+            child.counts = counts[k].copy() if boxes and self._forest.could_gain(own) else None
             self.nodes.append(_Node())
             self._add(child)
+        some = max(node.branches)
+        node.branches = [some if branch < 0 else branch for branch in node.branches]
 
     def _merge(self, a: _Leaf, b: _Leaf) -> None:
         node, own = len(self.nodes), a.own + b.own
@@ -380,37 +399,6 @@ class _Merges:
         gains = self._gains[:n, :n]
         at = int(np.argmax(gains >= gains.max() - TOLERANCE))
         return float(self._gains[at // n, at % n]), self._node[at // n], self._node[at % n]
-
-
-def even_prior(arrays: LeafArrays, equivalent: float) -> Prior:
-    """Prior counts of an equivalent sample spread evenly over all configurations (U-PN, BDeu-like)."""
-    n_states, first, n_entries = arrays.n_states, arrays.first_entry, arrays.n_entries
-    even = np.empty(n_entries + 1)
-    even[-1] = 1.0
-    for v, r in enumerate(n_states.tolist()):
-        even[first[v] : first[v] + r - 1] = 1.0 / r
-
-    def prior(target: int, box: Box) -> np.ndarray:
-        share, row = 1.0, even.copy()
-        for v, states in box.items():
-            share *= len(states) / n_states[v]
-            for s in range(1, int(n_states[v])):
-                row[first[v] + s - 1] = 1.0 / len(states) if s in states else 0.0
-        out = np.tile(row * share * equivalent, (int(n_states[target]), 1))
-        out[1:] /= n_states[target]
-        return out
-
-    return prior
-
-
-def _narrowed(boxes: list[Box], v: int, states: frozenset[int], everything: frozenset[int]) -> list[Box]:
-    """The boxes cut down to some states of v; those without configurations are gone."""
-    out = []
-    for box in boxes:
-        left = box.get(v, everything) & states
-        if left:
-            out.append({**box, v: left})
-    return out
 
 
 def _states_of(counts: np.ndarray) -> np.ndarray:

@@ -64,9 +64,7 @@ def averaged(tree: TreeCPD, belief: Belief) -> TreeCPD:
     """
     tree = pruned(tree, belief.least_gain)
     probs = np.empty(tree.node_counts.shape)
-    _average(
-        tree.variable, tree.first, tree.end, tree.branches, tree.node_counts, belief.kappa, belief.shrinkage, probs
-    )
+    _average(*_shape(tree), tree.node_counts, belief.kappa, belief.shrinkage, probs)
     return replace(tree, probs=probs[tree.variable == LEAF])
 
 
@@ -77,13 +75,13 @@ def pruned(tree: TreeCPD, least_gain: float) -> TreeCPD:
 
 def limited(tree: TreeCPD, max_leaves: int | None) -> TreeCPD:
     """The tree as it was when it had so many leaves, had its splits entered one by one, those of most gain first."""
-    if max_leaves is None or tree.n_leaves <= max_leaves:
+    if max_leaves is None or tree.n_leaves <= max_leaves:  # a leaf that no row can reach is none
         return tree
     kept = np.zeros(len(tree.variable), np.bool_)
     waiting, n_leaves = [(-tree.gain[0], 0)], 1
     while waiting:
         _, k = heappop(waiting)
-        n_leaves += tree.end[k] - tree.first[k] - 1
+        n_leaves += int(tree.ways[k]) - 1
         if n_leaves > max_leaves:
             break
         kept[k] = True
@@ -146,8 +144,11 @@ def choose_kappa(
 
 def _parameters_added(tree: TreeCPD) -> np.ndarray:
     """(n_nodes,) free parameters that each split brought; 1 for a leaf."""
-    widths = np.where(tree.variable != LEAF, tree.end - tree.first, 2)
-    return (widths - 1) * max(1, tree.probs.shape[1] - 1)
+    return np.where(tree.variable != LEAF, tree.ways - 1, 1) * max(1, tree.probs.shape[1] - 1)
+
+
+def _shape(tree: TreeCPD) -> tuple[np.ndarray, ...]:
+    return tree.variable, tree.first, tree.end, tree.branches, tree.ways
 
 
 def _best_cut(
@@ -195,7 +196,7 @@ def _evidence(
         if kappa == math.inf:
             probs = (own + 1.0) / (own.sum(axis=1, keepdims=True) + own.shape[1])
         else:
-            _average(tree.variable, tree.first, tree.end, tree.branches, own, kappa, shrinkage, probs)
+            _average(*_shape(tree), own, kappa, shrinkage, probs)
         as_leaf = (seen * np.log(probs)).sum(axis=1)
         root[g] = as_leaf[0]
         if len(splits):
@@ -207,7 +208,7 @@ def _evidence(
 
 
 @njit(cache=True, nogil=True)
-def _average(variable, first, end, branches, own, kappa, shrinkage, out):
+def _average(variable, first, end, branches, ways, own, kappa, shrinkage, out):
     """Into out (n_nodes, states) what the averaged tree would predict at each node, were it cut off there."""
     n, r = own.shape
     evidence, stop = np.empty(n), np.ones(n)
@@ -219,7 +220,7 @@ def _average(variable, first, end, branches, own, kappa, shrinkage, out):
         as_leaf -= math.lgamma(total + r)
         evidence[k] = as_leaf
         if variable[k] >= 0:
-            log_odds = (r - 1) * (end[k] - first[k] - 1) * math.log(kappa)
+            log_odds = (r - 1) * (ways[k] - 1) * math.log(kappa)
             log_stop = -math.log1p(math.exp(log_odds))
             split = log_odds + log_stop
             for b in range(first[k], end[k]):

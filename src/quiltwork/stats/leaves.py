@@ -63,6 +63,16 @@ class LeafArrays(NamedTuple):
     def n_samples(self) -> int:
         return len(self.row_start) - 1
 
+    @property
+    def n_places(self) -> int:
+        """States of all variables: a place for each entry, and then one for the first state of each variable."""
+        return self.n_entries + len(self.n_states)
+
+    def places(self, v: int) -> np.ndarray:
+        """The places of the states of v, in their order."""
+        beyond = self.first_entry[v] + np.arange(self.n_states[v] - 1)
+        return np.concatenate([[self.n_entries + v], beyond])
+
 
 def leaf_arrays(data: Dataset) -> LeafArrays:
     """Lay a Dataset out for counting; equal rows become one with a weight where that makes counting cheaper.
