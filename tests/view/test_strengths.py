@@ -146,3 +146,25 @@ def test_strengths_that_are_no_numbers_are_refused():
     model = replace(model_of("bn"), strengths=np.full(model_of("bn").structure.n_arcs, np.nan))
     with pytest.raises(InputError, match="not all finite"):
         strengths.family_arcs(model)
+
+
+@pytest.mark.parametrize(
+    "learner, meaning",
+    [
+        (qw.BayesianNetwork(search="climb"), "score lost without the arc"),
+        (qw.BayesianNetwork(cpd="tree"), "smallest gain until the arc entered"),
+        (qw.BayesianNetwork(cpd="graph"), "smallest gain until the arc entered"),
+        (qw.DependencyNetwork(), "penalty that the arc withstands"),
+        (qw.DependencyNetwork(cpd="table"), "gain when the parent entered"),
+        (qw.DependencyNetwork(cpd="logistic"), "log-likelihood lost without the parent"),
+        (qw.DependencyNetwork(cpd="auto"), "log-likelihood lost without the parent"),
+    ],
+)
+def test_what_was_measured_is_told(learner, meaning):
+    """And the order of the arcs is the learner's."""
+    est = learner.fit(qw.sample(qw.textbook("asia"), 1000, seed=0))
+    arcs = strengths.family_arcs(est.model_)
+    names = [variable.name for variable in est.model_.variables]
+    assert arcs.meaning == meaning
+    told_arcs = [(names[u], names[v], w) for u, v, w in zip(*(part.tolist() for part in arcs[:3]), strict=True)]
+    assert told_arcs == est.strengths_

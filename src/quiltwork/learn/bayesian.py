@@ -27,9 +27,11 @@ from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import Dataset, position
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import ParameterError
+from quiltwork.infer.likelihood import log_likelihood
 from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName, silent
+from quiltwork.learn.held_out import given_rows
 from quiltwork.learn.knowledge import Knowledge, read_arcs, read_order, read_tiers
-from quiltwork.learn.local_structure import OPERATORS, grow_network
+from quiltwork.learn.local_structure import grow_network, read_operators
 from quiltwork.learn.prior import prior_families, read_prior
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.structure import Structure
@@ -38,6 +40,7 @@ from quiltwork.scores.families import NAMES, FamilyScore
 from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
 from quiltwork.search.graph import Graph
+from quiltwork.search.judges import complete_rows
 from quiltwork.search.order import k2
 from quiltwork.search.scorer import arc_strengths, strongest_first
 from quiltwork.stats.families import Arrays, count_families
@@ -45,6 +48,7 @@ from quiltwork.stats.families import Arrays, count_families
 _ARCS = Thing("a list of (parent, child) pairs", read_arcs)
 _TIERS = Thing("a list of lists of variables", read_tiers)
 _ORDER = Thing("a list of all variables", read_order)
+_OPERATORS = Thing("letters of C, B and M", read_operators)
 _START = Thing("a model or a list of arcs", read_arcs)
 _SHARE = Real(0.0, 1.0, above_low=True)
 _ROWS = Real(0.0, 1e9, above_low=True)  # beyond, log-gammas of prior counts lose their digits
@@ -62,9 +66,12 @@ class BayesianNetwork(Learner):
     model_ : BayesianNet
         The learned network.
     score_ : float
-        Its score on the training rows.
+        Its score on the training rows. With kappa="auto", that under the kappa that was chosen.
     strengths_ : list of (parent, child, strength)
-        The arcs, strongest first: what the score would lose without each.
+        The arcs, strongest first: what the score would lose without each. Of trees and graphs, in the order in which
+        they entered: the smallest gain of any operator up to then, the penalty under which growth would have ended.
+    validation_score_ : float or None
+        Mean log-likelihood of the rows of `fit(X, validation=V)` that have no missing value.
     history_ : History
         Score and phase of every step of the search.
 
@@ -89,10 +96,10 @@ class BayesianNetwork(Learner):
     parameters = (
         Param("cpd", "table", (Choice(("table", "tree", "graph")),), "how a variable depends on its parents"),
         Param("search", "restarts", (Choice(("restarts", "climb", "tabu", "k2", "fixed")),),
-              "how graphs are searched; fixed: not at all, the arcs are those of 'start'"),
+              "how graphs are searched; fixed: not at all, there are the arcs of 'start' or, in trees, some of them"),
         Param("score", None, (Nothing(), Choice((*NAMES, "prior-network"))),
               "what a graph is judged by; None for bic, or uniform where CPDs are trees or graphs"),
-        Param("operators", None, (Nothing(), Choice(OPERATORS)),
+        Param("operators", None, (Nothing(), _OPERATORS),
               "trees and graphs: complete splits (C), binary splits (B), merges (M); None for B, or BM"),
         Param("smoothing", "average", (Choice(("average", "laplace")),),
               "trees: a leaf predicts with the mean of all prunings (uniform score), or its own counts plus the prior"),
@@ -105,11 +112,12 @@ class BayesianNetwork(Learner):
         Param("walk_steps", 50, (Integer(1),), "most steps of a tabu walk"),
         Param("tabu_length", 100, (Integer(1),), "graphs that a tabu walk remembers"),
         Param("restart_steps", 10, (Integer(1),), "random moves of a tabu search's restart"),
-        Param("order", None, (Nothing(), _ORDER), "order of the variables for K2; None for that of the columns"),
+        Param("order", None, (Nothing(), _ORDER),
+              "K2, trees and graphs: no arc leads to a variable that comes earlier; None for that of the columns (K2)"),
         Param("required", None, (Nothing(), _ARCS), "arcs that must be there"),
         Param("forbidden", None, (Nothing(), _ARCS), "arcs that must not be there"),
         Param("tiers", None, (Nothing(), _TIERS), "no arc leads from a later tier to an earlier one"),
-        Param("start", None, (Nothing(), _START), "graph that the search starts from"),
+        Param("start", None, (Nothing(), _START), "graph that the search starts from; fixed: whose arcs there may be"),
         Param("equivalent_sample_size", 10.0, (_ROWS,), "rows that the prior is worth (bdeu, prior-network)"),
         Param("kappa", None, (Nothing(), _SHARE, Choice(("auto",))),
               "prior factor for each free parameter (uniform, bdeu, prior-network); None for 1, or 0.01 where CPDs "
@@ -138,22 +146,29 @@ class BayesianNetwork(Learner):
         """Learn from a table; `progress(stage, done, total)` is called as the work goes on."""
         began = time.perf_counter()
         encoder, data = self._begin(X, sample_weight)
+        self._check()
         knowledge = self._knowledge(encoder)
+        held_out = None if validation is None else complete_rows(given_rows(encoder, validation))
         self.history_ = History()
-        if self.cpd != "table":
-            return self._grow(X, encoder, data, knowledge, validation, progress or silent, began)
-        if self.kappa == "auto":
-            raise ParameterError("kappa='auto' needs cpd='tree' or cpd='graph': a table has nothing to prune.")
+        learn = self._tabulate if self.cpd == "table" else self._grow
+        model = learn(encoder, data, knowledge, held_out, progress or silent)
+        self.validation_score_ = None if held_out is None else _mean_log_likelihood(model, held_out)
+        self.fit_seconds_ = time.perf_counter() - began
+        return self._end(model, X)
+
+    def _tabulate(
+        self, encoder: Encoder, data: Dataset, knowledge: Knowledge, held_out: Dataset | None, progress: Progress
+    ) -> BayesianNet:
+        """The network that the search ends with, and its tables."""
         with Threads(n_threads(self.n_jobs)) as threads:
             arrays = Arrays.of(data)
             scorer = self._scorer(data, arrays, knowledge, threads)
-            graph = self._search(encoder, scorer, knowledge, progress or silent)
+            graph = self._search(encoder, scorer, knowledge, progress)
             strengths = arc_strengths(graph, scorer)
         self.score_ = graph.total
         cpds = _tables(arrays, graph)
         self.strengths_ = strongest_first([v.name for v in encoder.variables], graph, strengths)
-        self.fit_seconds_ = time.perf_counter() - began
-        return self._end(BayesianNet(encoder, cpds, self._provenance(data, score=self.score_), strengths), X)
+        return BayesianNet(encoder, cpds, self._provenance(data, score=self.score_), strengths)
 
     @property
     def score(self) -> ScoreName:  # type: ignore[override]
@@ -167,18 +182,10 @@ class BayesianNetwork(Learner):
         self.__dict__["score"] = name
 
     def _grow(
-        self,
-        X: object,
-        encoder: Encoder,
-        data: Dataset,
-        knowledge: Knowledge,
-        validation: object,
-        progress: Progress,
-        began: float,
-    ) -> Self:
+        self, encoder: Encoder, data: Dataset, knowledge: Knowledge, held_out: Dataset | None, progress: Progress
+    ) -> BayesianNet:
         """The network and its trees or graphs, grown together."""
         order = None if self.order is None and self.search != "k2" else _order(self.order, encoder, knowledge.start)
-        held_out = None if validation is None else encoder.encode(validation)
         grown = grow_network(self, data, knowledge, order, held_out, progress, self.history_)
         names = [v.name for v in encoder.variables]
         self.strengths_ = [(names[parent], names[child], strength) for parent, child, strength in grown.arcs]
@@ -186,9 +193,24 @@ class BayesianNetwork(Learner):
         strength_of = {(parent, child): strength for parent, child, strength in grown.arcs}
         arcs = Structure.from_parents(cpd.parents for cpd in grown.cpds).arcs()
         strengths = np.array([strength_of[arc] for arc in arcs])
-        self.fit_seconds_ = time.perf_counter() - began
-        said = self._provenance(data, score=self.score_, **grown.chosen)
-        return self._end(BayesianNet(encoder, grown.cpds, said, strengths), X)
+        averages = self.cpd == "tree" and self.smoothing == "average" and self.score == "uniform"
+        took = {} if averages else {"smoothing": "laplace"}
+        said = self._provenance(data, took, score=self.score_, **grown.chosen)
+        return BayesianNet(encoder, grown.cpds, said, strengths)
+
+    def _check(self) -> None:
+        """Parameters that do not go together."""
+        if self.operators is not None:
+            read_operators(self.operators)
+        if self.search == "fixed" and self.start is None:
+            raise ParameterError("search='fixed' needs 'start', a model or a list of arcs: there are to be no others.")
+        if self.cpd == "table" and self.kappa == "auto":
+            raise ParameterError("kappa='auto' needs cpd='tree' or cpd='graph': a table has nothing to prune.")
+        if self.cpd == "table" and self.order is not None and self.search != "k2":
+            raise ParameterError(
+                f"Where cpd='table', 'order' needs search='k2', which follows it; 'tiers' serve every search. "
+                f"Got search={self.search!r} instead."
+            )
 
     # Search: which graph
 
@@ -248,6 +270,11 @@ class BayesianNetwork(Learner):
         )  # fmt: skip
 
 
+def _mean_log_likelihood(model: BayesianNet, rows: Dataset) -> float:
+    weights = np.ones(rows.n_samples) if rows.weights is None else rows.weights
+    return float(weights @ log_likelihood(model, rows) / rows.total)
+
+
 def _restarts_for(n_vars: int) -> int:
     """Perturbed climbs unless told otherwise: 1,000, but no more than some seconds' worth where each takes longer."""
     return max(100, min(1000, 500_000 // n_vars))
@@ -262,7 +289,7 @@ def _tables(arrays: Arrays, graph: Graph) -> tuple[TableCPD, ...]:
 
 
 def _order(given: Any, encoder: Encoder, start: tuple[tuple[int, ...], ...]) -> list[int]:
-    """The order of the variables for K2, in columns; what must be there has to agree with it."""
+    """The order of the variables, in columns; what must be there has to agree with it."""
     names = [v.name for v in encoder.variables]
     order = list(range(len(names))) if given is None else [position(name, encoder.variables) for name in given]
     if sorted(order) != list(range(len(names))):
@@ -271,7 +298,7 @@ def _order(given: Any, encoder: Encoder, start: tuple[tuple[int, ...], ...]) -> 
         for parent in parents:
             if order.index(parent) > order.index(child):
                 raise ParameterError(
-                    f"The arc {names[parent]!r} -> {names[child]!r} goes against the order that K2 follows; "
+                    f"The arc {names[parent]!r} -> {names[child]!r} goes against the order of the variables; "
                     f"set 'order' so that {names[parent]!r} comes first."
                 )
     return order

@@ -53,7 +53,9 @@ class DependencyNetwork(Learner):
     model_ : DependencyNet
         The learned network.
     strengths_ : list of (parent, child, strength)
-        The arcs, strongest first.
+        The arcs, strongest first. Of trees: the greatest further penalty on a split under which the arc would still be
+        there. Of tables: what the score gained when the parent entered. Of all others, also of trees that cpd="auto"
+        has chosen: the log-likelihood that the rows of the table lose without the parent.
     validation_score_ : float or None
         Mean pseudo-log-likelihood of the rows of `fit(X, validation=V)`, or of those that were held out.
 

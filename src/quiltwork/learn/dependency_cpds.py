@@ -23,6 +23,7 @@ from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import NO_CODE, Dataset
 from quiltwork.infer.dependency import cpd_log_probs
 from quiltwork.learn.base import Progress
+from quiltwork.learn.local_structure import warn_of_light_rows
 from quiltwork.learn.prior import tree_prior
 from quiltwork.rng import seed_of
 from quiltwork.search.boost import fit_boosted
@@ -216,6 +217,7 @@ class Trees(Kind):
 
     def _grow(self, task: Task, data: Dataset, kappa: float) -> list[TreeCPD]:
         p = task.params
+        warn_of_light_rows(data, p["min_leaf"])
         arrays, allowed = leaf_arrays(data), allowed_parents(task, data)
         rules = GrowthRules(kappa, p["splits"] != "complete", p["splits"] != "binary", p["min_leaf"])
         if p["prior"] == "uniform":

@@ -10,15 +10,17 @@ Differs  by default a tree predicts with the mean of all its prunings (`search.p
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 import numpy as np
 
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import Dataset
-from quiltwork.errors import ParameterError
+from quiltwork.errors import DataWarning, ParameterError
 from quiltwork.learn.base import Progress
 from quiltwork.learn.held_out import hold_out
 from quiltwork.learn.knowledge import Knowledge
@@ -30,7 +32,6 @@ from quiltwork.search.merge import Forest
 from quiltwork.search.prune import Belief, averaged, choose, choose_kappa
 from quiltwork.stats.leaves import leaf_arrays
 
-OPERATORS = ("C", "B", "CB", "CM", "BM", "CBM")
 DEFAULT_KAPPA = 0.01
 FULL_KAPPA = 0.5  # the trees to prune are grown with it: with 1 they cost four times as much and predict no better
 GRAPH_KAPPAS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -69,6 +70,32 @@ def grow_network(
     return growth.finished(growth.grown(data, FULL_KAPPA if growth.averages else belief.kappa), belief)
 
 
+def read_operators(given: object) -> str:
+    """The letters of the operators, in the order C, B, M.
+
+    >>> read_operators("MB")
+    'BM'
+    """
+    letters = given.upper() if isinstance(given, str) else ""
+    if not set("CB") & set(letters) or set(letters) - set("CBM") or len(set(letters)) < len(letters):
+        raise ParameterError(
+            "The 'operators' parameter of BayesianNetwork must be letters: C for complete splits, B for binary splits "
+            f"or both, and M if leaves may be merged, as in 'CBM'. Got {given!r} instead."
+        )
+    return "".join(letter for letter in "CBM" if letter in letters)
+
+
+def warn_of_light_rows(data: Dataset, min_leaf: int) -> None:
+    """Rows that weigh too little for any split; more than likely their weights were meant as shares."""
+    if data.weights is not None and data.total < 2 * min_leaf <= data.n_samples:
+        warnings.warn(
+            f"The weights of the rows add up to {data.total:.3g}, and each leaf must hold a weight of min_leaf = "
+            f"{min_leaf}: no tree can have two. Weights stand for numbers of rows; make them larger.",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
 class _Growth:
     """Growing under one set of parameters."""
 
@@ -77,7 +104,7 @@ class _Growth:
     ):
         self._learner, self._knowledge, self._order = learner, knowledge, order
         self._progress, self._history = progress, history
-        self._operators = learner.operators or ("B" if learner.cpd == "tree" else "BM")
+        self._operators = read_operators(learner.operators or ("B" if learner.cpd == "tree" else "BM"))
         self._last: tuple[Dataset, float, Forest] | None = None
         self._check()
 
@@ -91,6 +118,7 @@ class _Growth:
     def _grow(self, data: Dataset, kappa: float) -> Forest:
         learner, arrays = self._learner, leaf_arrays(data)
         rules = GrowthRules(kappa, "B" in self._operators, "C" in self._operators, learner.min_leaf)
+        warn_of_light_rows(data, learner.min_leaf)
         prior = tree_prior(
             str(learner.score), learner.prior_network, data.variables, arrays, learner.equivalent_sample_size
         )
@@ -131,10 +159,14 @@ class _Growth:
         return Belief(GRAPH_KAPPAS[int(np.argmax(found))])
 
     def finished(self, forest: Forest, belief: Belief) -> Grown:
+        """The CPDs, pruned, and what they score where a parameter costs as much as the belief says."""
         cpds, score = forest.cpds(), forest.score()
         if self.averages:
             whole, cpds = cpds, tuple(averaged(cpd, belief) for cpd in cpds)
             score -= sum(float(a.gain.sum() - b.gain.sum()) for a, b in zip(whole, cpds, strict=True))
+            if belief.kappa != forest.rules.kappa:
+                score += log(belief.kappa / forest.rules.kappa) * sum(cpd.n_parameters for cpd in cpds)
+                self._history.note(score, "pruning")
         kept = {(p, cpd.child) for cpd in cpds for p in cpd.parents}
         arcs = [arc for arc in forest.arcs if arc[:2] in kept]
         chosen = {"kappa": belief.kappa, "shrinkage": belief.shrinkage, "least_gain": belief.least_gain}

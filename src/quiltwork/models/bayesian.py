@@ -25,7 +25,8 @@ class BayesianNet(Network):
     encoder     names and states of the variables, and how new rows are encoded
     cpds        the distribution of each variable given its parents, by column
     provenance  where the model came from: parameters, rows, score; plain values only
-    strengths   of the arcs, in the order of `arcs`: what the score of the training rows would lose without each
+    strengths   of the arcs, in the order of `arcs`: what the score of the training rows would lose without each, or,
+                where trees or graphs grew, the smallest gain until each entered
 
     >>> from quiltwork.models.textbook import textbook
     >>> textbook("sprinkler").arcs

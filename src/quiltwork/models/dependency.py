@@ -25,7 +25,9 @@ class DependencyNet(Network):
     cpds          the distribution of each variable given its parents, by column; of any kinds
     state_counts  (all states,) how often each state of each variable occurred in training
     provenance    where the model came from; plain values only
-    strengths     of the arcs, in the order of `arcs`: what the score of the child gained when the parent entered
+    strengths     of the arcs, in the order of `arcs`: of trees the greatest further penalty on a split under which the
+                  arc would still be there, of tables what the score of the child gained when the parent entered, else
+                  the log-likelihood that the rows lose without the parent
 
     >>> from quiltwork.cpds.table import TableCPD
     >>> from quiltwork.data.dataset import Variable

@@ -2,18 +2,20 @@
 
 | model | strength of an arc |
 |---|---|
-| Bayesian network, Gaussian network | what the score of the training rows would lose without it |
-| trees, dependency network | what the score of the child gained when its parent entered |
-| logistic regressions | what the parent adds to the log-likelihood of the training rows |
+| Bayesian network of tables, Gaussian network | what the score of the training rows would lose without it |
+| Bayesian network of trees or graphs | the smallest gain of any operator until it entered |
+| dependency network of trees | the greatest further penalty on a split under which it would still be there |
+| dependency network of tables | what the score of the child gained when its parent entered |
+| regressions, boosted trees, the best kind for each variable | log-likelihood that the rows lose without the parent |
 | network that was not learned here | mutual information of parent and child given the other parents |
 | hybrid random field | mutual information of the two given the rest of the local network |
 | Markov network | sizes of the weights of the features that hold both, added up |
 | Markov tree | mutual information of the two |
 | rankers | how much one item says about another: each item's strongest few |
 
-The learner tells the strengths, and they are taken as they are; so the order of strength is the order in which arcs
-entered (Heckerman et al. 2000, section 5). Of a tree without them, a parent counts as much as its best split, and at
-least as much as those below it: what a split gains, it gains because of the splits above.
+The learner tells the strengths, and they are taken as they are; so where arcs entered one by one, the order of strength
+is the order of their entry (Heckerman et al. 2000, section 5). Of a tree without them, a parent counts as much as its
+best split, and at least as much as those below it: what a split gains, it gains because of the splits above.
 
 Mutual information in a network needs the weights of the parents' configurations. They are computed exactly in a small
 network, and counted in sampled rows in a large one; the same seed each time.
@@ -70,14 +72,20 @@ def family_arcs(model: Any) -> Arcs:
     grown = any(isinstance(cpd, TreeCPD) for cpd in model.cpds)
     if given is None or len(given) != len(source):
         strength = np.fromiter(_information(model), np.float64, len(source))
-        meaning = "gain when the parent entered" if grown else "mutual information given the other parents"
+        meaning = "gain of the best split" if grown else "mutual information given the other parents"
     else:
-        strength, meaning = np.asarray(given, np.float64), "score lost without the arc"
-        if any(isinstance(cpd, (LogisticCPD, BoostedCPD)) for cpd in model.cpds):
-            meaning = "log-likelihood that the parent adds"
-        elif grown or model.kind == "dn":
-            meaning = "gain when the parent entered"
+        strength, meaning = np.asarray(given, np.float64), _meaning(model, grown)
     return strongest_first(source, target, strength, meaning, "nats")
+
+
+def _meaning(model: Any, grown: bool) -> str:
+    """What the learner measured."""
+    is_mixed = dict(model.provenance).get("parameters", {}).get("cpd") == "auto"
+    if is_mixed or any(isinstance(cpd, (LogisticCPD, BoostedCPD)) for cpd in model.cpds):
+        return "log-likelihood lost without the parent"
+    if model.kind == "dn":
+        return "penalty that the arc withstands" if grown else "gain when the parent entered"
+    return "smallest gain until the arc entered" if grown else "score lost without the arc"
 
 
 def _worth_in_tree(cpd: TreeCPD, known: dict[int, float]) -> dict[int, float]:
