@@ -57,12 +57,17 @@ def mean_field_query(model: Any, asked: list[int], codes: np.ndarray, seed: int)
 
 def mean_field(boxes: Boxes, seed: int = 0) -> MeanField:
     """The best of several climbs."""
+    return max(optima(boxes, seed), key=lambda found: found.bound)
+
+
+def optima(boxes: Boxes, seed: int) -> list[MeanField]:
+    """Where several climbs from random starts end; the same optimum may be among them more than once."""
     if not np.isfinite(boxes.weight).all():
         raise IntractableError(
             "Mean field needs a model in which every joint state is possible, and this one has probabilities of zero; "
             "use method='bp' or 'mcsat'."
         )
-    return max((_climb(boxes, stream(seed, k)) for k in range(STARTS)), key=lambda found: found.bound)
+    return [_climb(boxes, stream(seed, k)) for k in range(STARTS)]
 
 
 def _climb(boxes: Boxes, rng: np.random.Generator) -> MeanField:
