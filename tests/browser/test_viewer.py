@@ -52,6 +52,9 @@ def test_slides_from_the_strongest_arcs_to_all(reader, asia, tmp_path):
     reader.press("Tab")
     reader.is_at(k=5)
     assert slider.input_value() == "5" and "≥" in reader.text(".weakest")
+    reader.page.get_by_role("spinbutton").fill("")
+    reader.press("Tab")
+    reader.until(reader.page.get_by_role("spinbutton").input_value, "5")
 
 
 def test_finds_a_variable_by_typing(reader, asia):
@@ -230,6 +233,19 @@ def test_without_webgl_it_says_so_and_draws_the_plain_way(browser, every_kind, t
             reader.shows("dialog.distribution h2", "tree")
     finally:
         plain.close()
+
+
+def test_where_webgl_is_taken_away_it_goes_on_the_plain_way(reader, every_kind):
+    reader.open(every_kind, f"#v={TREE}")
+    reader.page.evaluate(
+        """() => [...document.querySelectorAll(".drawn canvas")].forEach((canvas) =>
+            canvas.getContext("webgl2")?.getExtension("WEBGL_lose_context")?.loseContext())"""
+    )
+    reader.says(".notes", "The browser took WebGL away from this page")
+    reader.has("svg.plain circle", 10)
+    reader.page.keyboard.press("Tab")
+    assert reader.page.locator("svg.plain [tabindex]").count() == 0  # the arrow keys lead through the network
+    reader.click(documents.TABLE)
 
 
 # Documents at the edge

@@ -1,5 +1,7 @@
 """Evidence set in the page, and its answers."""
 
+import re
+
 import quiltwork as qw
 from browser.documents import GAUSSIAN
 
@@ -23,6 +25,13 @@ def test_evidence_changes_the_probabilities(reader, asia):
     assert shown == {state: f"{100 * wanted[state]:.1f}%" for state in shown}
     assert reader.texts(".states .was") != reader.texts(".states .is")
     reader.is_at(v=number("bronc"), e=f"{number('dysp')}:{number('dysp', 'yes')}")
+    told = reader.text(".changed li:first-child .number")
+    assert re.fullmatch(r"= (yes|no): \d+\.\d% → \d+\.\d%", told)
+    reader.press("Escape")
+    reader.find("dysp")
+    reader.give("no")
+    reader.says("[aria-live]", "Changed most: ")
+    reader.find("bronc")
     reader.shot("evidence")
     reader.page.get_by_role("button", name="Clear all").click()
     reader.has(".evidence", 0)

@@ -16,7 +16,8 @@ def test_saves_what_is_on_screen(reader, asia, tmp_path):
     root = ET.parse(picture).getroot()
     names = {node.text for node in root.iter(f"{SVG}text")}
     assert qw.textbook("asia").variables[2].name in names
-    assert len(root.findall(f".//{SVG}circle")) == 8
+    assert len(root.findall(f"{SVG}g[@data-variable]/{SVG}circle")) == 8
+    assert {"selected", "parent", "child", "spouse"} <= names  # what the colours mean
     bitmap = reader.save("PNG", tmp_path).read_bytes()
     assert bitmap[:8] == b"\x89PNG\r\n\x1a\n" and len(bitmap) > 5000
     width = int.from_bytes(bitmap[16:20], "big")
@@ -45,6 +46,31 @@ def test_the_file_works_offline(browser, tmp_path):
         reader.page.reload()
         reader.page.wait_for_selector(".chosen")
         reader.shot("file")
+
+
+def test_the_file_works_within_another_page(browser, tmp_path):
+    """A sandboxed frame has no address of its own to write."""
+    qw.to_html(qw.textbook("asia"), tmp_path / "asia.html")
+    with reading(browser, offline=True) as reader:
+        reader.page.goto("about:blank")
+        reader.page.evaluate(
+            """(page) => {
+                const frame = document.createElement("iframe");
+                frame.sandbox = "allow-scripts";
+                frame.width = 900;
+                frame.height = 600;
+                frame.srcdoc = page;
+                document.body.append(frame);
+            }""",
+            (tmp_path / "asia.html").read_text(),
+        )
+        within = reader.page.frame_locator("iframe")
+        within.locator("[data-ready=yes]").wait_for()
+        within.get_by_role("combobox").fill("lung")
+        within.get_by_role("option").first.wait_for()
+        reader.press("Enter", "[")
+        within.locator(".panel h2", has_text="lung").wait_for()
+        reader.page.wait_for_timeout(400)  # the address would have followed by now
 
 
 def test_the_bundle_carries_its_licences(asia, reader):
@@ -89,3 +115,20 @@ def test_the_bundle_is_a_widget_too(reader, every_kind):
     reader.is_at()  # a notebook's address is its own
     reader.page.evaluate("clean()")
     reader.has("canvas", 0)
+
+
+def test_a_widget_that_is_taken_away_at_once_draws_nothing(reader, every_kind):
+    reader.page.goto(every_kind)
+    reader.page.goto(every_kind.split("?")[0] + "assets/licences.txt")
+    reader.page.evaluate(
+        """async (shown) => {
+            const model = { get: (name) => (name === "document" ? shown : null), on() {}, off() {}, send() {} };
+            const { default: widget } = await import("/assets/app.js");
+            const el = document.createElement("div");
+            document.body.replaceChildren(el);
+            widget.render({ model, el })();
+            await new Promise((done) => setTimeout(done, 500));
+        }""",
+        documents.every_kind(),
+    )
+    assert reader.page.locator("canvas, .quiltwork").count() == 0

@@ -40,6 +40,10 @@ def test_names_that_attack_stay_text(reader, tmp_path):
         reader.shows(".panel h2", documents.ATTACKS[0])
         reader.page.locator("button.state").first.click()
         reader.page.wait_for_selector(".changed li")
+        reader.click(len(documents.ATTACKS) - 1)  # its name and its states turn what follows round
+        reader.page.locator("button.state").first.click()
+        reader.until(lambda: len(reader.texts(".chips li button.link")), 2)
+        assert reader.texts(".chips li button.link")[1].count("\u2069") == 2
         reader.page.get_by_role("button", name="Compare").click()
         reader.has(".legend .dash", 3)
         check_nothing_injected(reader)

@@ -130,6 +130,15 @@ def test_info_shows_a_table(cli):
     assert told["local"]["rows"] == [[1, 0], [1, 0], [1, 0], [0, 1]] and told["blanket"]
 
 
+def test_info_cuts_long_states_and_names(cli):
+    long = ("a" * 10_000, "b" * 10_000)
+    qw.save(network(3, [(), (0,), (1,)], names=["n" * 10_000, "m", "k"], states=long), "long.qw")
+    for words in (["long.qw"], ["long.qw", "m"]):
+        code, out, err, _ = cli("info", *words)
+        assert (code, err) == (0, "") and max(map(len, out.splitlines())) < 500
+    assert json.loads(cli("info", "long.qw", "--json")[1])["states"]["m"] == list(long)
+
+
 def test_info_shows_a_tree(cli):
     qw.save(trees()[0], "trees.qw")
     out = cli("info", "trees.qw", "a")[1]

@@ -35,6 +35,7 @@ def test_arcs_are_drawn_strongest_first(rendered):
     _, axes = rendered(qw.figure(model_of("bn"), n_arcs=3))
     arrows = [text for text in axes.texts if getattr(text, "arrow_patch", None) is not None]
     assert len(arrows) == 3 and "strongest 3 of" in axes.get_title()
+    assert rendered(qw.figure(network(1, [()])))[1].get_title() == "Bayesian network: 1 variable, 0 arcs"
     with pytest.raises(InputError, match="'n_arcs' must be a number"):
         qw.figure(model_of("bn"), n_arcs=-1)
 

@@ -5,15 +5,16 @@
  * and the parts draw it. The address is written from the same state, so that whatever is seen can be shared.
  */
 
+import { Address } from "./address.ts";
 import { type Comparison, compareDocuments } from "./compare.ts";
 import { DistributionDialog } from "./dialog.ts";
 import { clamp, DocumentError, type LocalDistribution, readDocument, type ViewDocument } from "./document.ts";
-import { element, fill, short } from "./dom.ts";
-import { type Answer, Questions, shifts } from "./evidence.ts";
+import { counted, element, fill, isolated, short } from "./dom.ts";
+import { type Answer, answerInWords, Questions, shifts } from "./evidence.ts";
 import { type PictureFormat, savePicture } from "./export.ts";
 import { Frame } from "./frame.ts";
 import { GraphView, hasWebGL } from "./graph.ts";
-import { updateLegend } from "./legend.ts";
+import { type Entry, legendEntries, updateLegend, withLegend } from "./legend.ts";
 import { type ArcLook, arcLook, type Look, lookOf } from "./look.ts";
 import { Network } from "./network.ts";
 import { DARK, LIGHT, type Palette } from "./palette.ts";
@@ -21,16 +22,13 @@ import { Panel } from "./panel/panel.ts";
 import { PlainView } from "./plain.ts";
 import { rolesOf } from "./roles.ts";
 import { Refused, type Source, type Which } from "./source.ts";
-import { EMPTY, fitted, readAddress, Store, type ViewState, writeAddress } from "./state.ts";
+import { fitted, Store, type ViewState } from "./state.ts";
 import type { NetworkView, Point, ViewHost } from "./view.ts";
 import { type Direction, stepTo } from "./walk.ts";
 
 const NO_PYTHON =
   "Probabilities given evidence are computed by Python, and this is a file: " +
-  "open the model with `quiltwork view` to set evidence.";
-
-/** Milliseconds after the last change until the address follows. */
-const ADDRESS_RESTS = 250;
+  "open the model with 'quiltwork view' to set evidence.";
 
 export class App {
   private readonly store: Store;
@@ -50,7 +48,7 @@ export class App {
   private waiting: "nothing" | "show" | "draw" = "nothing";
   private frameRequest = 0;
   private readonly life = new AbortController();
-  private addressTimer = 0;
+  private readonly address: Address;
   /** What went wrong beside the document, in a sentence. */
   private trouble: string | null = null;
 
@@ -60,7 +58,8 @@ export class App {
     private readonly ownsAddress: boolean,
   ) {
     this.palette = this.dark.matches ? DARK : LIGHT;
-    this.store = new Store(ownsAddress ? readAddress(location.hash) : EMPTY);
+    this.address = new Address(ownsAddress, this.life.signal);
+    this.store = new Store(this.address.read());
     this.panel = new Panel({
       select: (v) => this.select(v, true),
       open: (v) => this.open(v),
@@ -98,6 +97,7 @@ export class App {
     this.frame.setPalette(this.palette, this.palette === DARK);
     try {
       const [raw] = await Promise.all([this.source.document(), painted()]);
+      if (this.life.signal.aborted) return;
       this.document = readDocument(raw);
       this.store.update(this.fitted(this.store.state));
       this.useDocument(this.document);
@@ -115,9 +115,7 @@ export class App {
   /** From now on every change of the state is shown, and changes of the address are heard. */
   private follow(): void {
     this.store.listen((now, before) => this.changed(now, before));
-    const { signal } = this.life;
-    const read = () => this.store.update(this.fitted(readAddress(location.hash)));
-    if (this.ownsAddress) addEventListener("popstate", read, { signal });
+    this.address.listen(() => this.store.update(this.fitted(this.address.read())));
     if (this.store.state.evidence.size > 0) void this.questions.ask(this.store.state.evidence);
   }
 
@@ -131,7 +129,6 @@ export class App {
   kill(): void {
     this.life.abort();
     cancelAnimationFrame(this.frameRequest);
-    clearTimeout(this.addressTimer);
     this.view?.kill();
     this.root.replaceChildren();
   }
@@ -180,7 +177,8 @@ export class App {
   }
 
   private save(format: PictureFormat): void {
-    savePicture(this.view.scene(), format, "network").catch((error: Error) => {
+    const scene = withLegend(this.view.scene(), this.legend(), this.palette);
+    savePicture(scene, format, "network").catch((error: Error) => {
       this.trouble = error.message;
       this.showNotes();
     });
@@ -210,13 +208,14 @@ export class App {
       if (now.variable !== null) this.updatePanel(); // it tells how many of its arcs are shown
     }
     this.frame.slider.set(this.shown());
-    this.writeAddress(now, before);
+    this.address.write(now, before);
   }
 
   private answered(answer: Answer): void {
     this.answer = answer;
     this.drawLater("draw");
     this.updatePanel();
+    if (answer.state === "found") this.frame.say(answerInWords(this.network.document, this.store.state.evidence, answer));
   }
 
   /** One drawing for all changes until the next frame. */
@@ -229,7 +228,7 @@ export class App {
   private drawNow(): void {
     const all = this.waiting === "draw" || this.store.state.variable !== null; // roles follow the slider
     this.waiting = "nothing";
-    if (all) this.showLegend(); // before names are placed, which keep clear of it
+    if (all) updateLegend(this.frame.legend, this.legend()); // before names are placed, which keep clear of it
     if (all) this.view.draw(this.look(), this.shown());
     else this.view.show(this.shown());
     if (all || this.view.limits !== null) this.showNotes();
@@ -239,10 +238,10 @@ export class App {
     this.frame.setNotes([...this.network.document.notes, this.trouble, this.view.limits]);
   }
 
-  private showLegend(): void {
+  private legend(): Entry[] {
     const { variable, evidence } = this.store.state;
     const { kind, directed } = this.network.document;
-    updateLegend(this.frame.legend, {
+    return legendEntries({
       palette: this.palette,
       kind,
       directed,
@@ -287,18 +286,8 @@ export class App {
   private announce({ variable }: ViewState): void {
     if (variable === null) return this.frame.say("Nothing selected");
     const { name } = this.network.document.variables[variable];
-    this.frame.say(
-      `${short(name, 80)} selected, ${rolesOf(this.network, variable, this.shown()).size} neighbours shown`,
-    );
-  }
-
-  /** A chosen variable is a step to come back to; the rest is written when it rests, for browsers count writes. */
-  private writeAddress(now: ViewState, before: ViewState): void {
-    if (!this.ownsAddress) return;
-    clearTimeout(this.addressTimer);
-    const address = () => location.pathname + location.search + writeAddress(this.store.state);
-    if (now.variable !== before.variable && writeAddress(now) !== location.hash) history.pushState(null, "", address());
-    else this.addressTimer = window.setTimeout(() => history.replaceState(null, "", address()), ADDRESS_RESTS);
+    const count = rolesOf(this.network, variable, this.shown()).size;
+    this.frame.say(`${isolated(short(name, 80))} selected, ${counted(count, "neighbour")} shown`);
   }
 
   // Documents
@@ -314,7 +303,7 @@ export class App {
     const { name, title } = this.network.document;
     if (this.ownsAddress) document.title = [name, short(title, 80), "Quiltwork"].filter(Boolean).join(" · ");
     this.frame.slider.set(this.shown());
-    this.showLegend();
+    updateLegend(this.frame.legend, this.legend());
     this.makeView();
     this.updatePanel();
   }
@@ -346,7 +335,7 @@ export class App {
   private async readOther(): Promise<void> {
     try {
       const raw = await this.source.other();
-      if (raw === null) return;
+      if (raw === null || this.life.signal.aborted) return;
       this.other = readDocument(raw);
     } catch (error) {
       this.trouble = `The second model cannot be shown: ${(error as Error).message}`;

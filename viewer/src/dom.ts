@@ -54,6 +54,13 @@ export function short(text: string, length: number): string {
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }
 
+/** A name among other words: where it is written from right to left, or says so, it turns none of theirs round. */
+export function isolated(text: string): string {
+  return RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text;
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff]/;
+
 /** A probability with as many digits as a person reads. */
 export function percent(p: number): string {
   if (p > 0 && p < 0.0005) return "<0.1%";

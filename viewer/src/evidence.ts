@@ -1,6 +1,7 @@
 /** Evidence and its answers: how far each variable moved, and asking without answers that cross each other. */
 
 import type { Variable, ViewDocument } from "./document.ts";
+import { isolated, short } from "./dom.ts";
 import type { Marginals, Source } from "./source.ts";
 
 /** From 0 to 1: total variation between two distributions, or the shift of a mean in deviations, at most 1. */
@@ -37,6 +38,17 @@ export type Answer =
   | { readonly state: "asking" }
   | { readonly state: "found"; readonly marginals: Marginals }
   | { readonly state: "refused"; readonly reason: string };
+
+/** What a found answer says first, for those who listen instead of looking. */
+export function answerInWords(
+  document: ViewDocument,
+  evidence: ReadonlyMap<number, number>,
+  { marginals }: Extract<Answer, { state: "found" }>,
+): string {
+  const changed = mostChanged(shifts(document, marginals), evidence, 3);
+  if (changed.length === 0) return "Nothing else changed";
+  return `Changed most: ${changed.map((v) => isolated(short(document.variables[v].name, 60))).join(", ")}`;
+}
 
 /** Asks for the latest evidence only: older questions are given up, and their answers dropped. */
 export class Questions {

@@ -1,9 +1,11 @@
-/** What the colours mean, at the foot of the network. */
+/** What the colours mean: at the foot of the network, and under it in a picture that is saved. */
 
 import type { Comparison } from "./compare.ts";
 import { element, fill, short } from "./dom.ts";
 import type { Palette } from "./palette.ts";
 import { ROLE_NAMES, rolesOfKind } from "./roles.ts";
+import { type Scene, type Shape, textWidth } from "./scene.ts";
+import { DASH } from "./view.ts";
 
 export interface LegendState {
   readonly palette: Palette;
@@ -14,31 +16,61 @@ export interface LegendState {
   readonly evidence: boolean;
 }
 
-export function updateLegend(
-  root: HTMLElement,
-  { palette, kind, directed, selected, comparison, evidence }: LegendState,
-): void {
-  const entries: [string, string][] = [];
+export interface Entry {
+  readonly mark: "dot" | "dash" | "dash broken";
+  readonly name: string;
+  readonly color: string;
+}
+
+export function legendEntries({ palette, kind, directed, selected, comparison, evidence }: LegendState): Entry[] {
+  const dot = (name: string, color: string): Entry => ({ mark: "dot", name, color });
+  const entries: Entry[] = [];
   if (selected) {
-    entries.push(["selected", palette.ink]);
-    for (const role of rolesOfKind(kind, directed)) entries.push([ROLE_NAMES[role], palette.roles[role]]);
+    entries.push(dot("selected", palette.ink));
+    for (const role of rolesOfKind(kind, directed)) entries.push(dot(ROLE_NAMES[role], palette.roles[role]));
   }
   if (evidence) {
-    entries.push(["evidence", palette.evidence]);
-    if (!selected) entries.push(["changed by it", palette.changed]);
+    entries.push(dot("evidence", palette.evidence));
+    if (!selected) entries.push(dot("changed by it", palette.changed));
   }
-  const entry = (shape: string, name: string, color: string) => {
-    const mark = element("span", { class: shape, "aria-hidden": "true" });
-    mark.style.color = color;
-    return element("li", {}, mark, short(name, 40));
-  };
-  const items = entries.map(([name, color]) => entry("dot", name, color));
   if (comparison !== null) {
-    const [first, second] = comparison.models;
-    items.push(entry("dash", `only in ${first.called}`, palette.sides.first));
-    items.push(entry("dash broken", `only in ${second.called}`, palette.sides.second));
-    items.push(entry("dash", "in both", palette.sides.both));
+    const [first, second] = comparison.models.map(({ called }) => `only in ${short(called, 40)}`);
+    entries.push({ mark: "dash", name: first, color: palette.sides.first });
+    entries.push({ mark: "dash broken", name: second, color: palette.sides.second });
+    entries.push({ mark: "dash", name: "in both", color: palette.sides.both });
   }
+  return entries;
+}
+
+export function updateLegend(root: HTMLElement, entries: readonly Entry[]): void {
+  const items = entries.map(({ mark, name, color }) => {
+    const drawn = element("span", { class: mark, "aria-hidden": "true" });
+    drawn.style.color = color;
+    return element("li", {}, drawn, name);
+  });
   fill(root, ...items);
   root.hidden = items.length === 0;
+}
+
+const [ROW, SIZE, MARK, GAP, MARGIN] = [20, 12, 20, 18, 14];
+
+/** A picture with the legend under it, in as many rows as it needs. */
+export function withLegend(scene: Scene, entries: readonly Entry[], palette: Palette): Scene {
+  if (entries.length === 0) return scene;
+  const shapes: Shape[] = [];
+  let [x, y] = [MARGIN, scene.height + MARGIN];
+  for (const { mark, name, color } of entries) {
+    const width = MARK + 6 + textWidth(name, SIZE);
+    if (x > MARGIN && x + width > scene.width - MARGIN) [x, y] = [MARGIN, y + ROW];
+    const dash = mark === "dash broken" ? DASH : undefined;
+    shapes.push(
+      mark === "dot"
+        ? { shape: "circle", x: x + MARK - 5, y, r: 5, fill: color }
+        : { shape: "line", x1: x, y1: y, x2: x + MARK, y2: y, stroke: color, width: 3, dash },
+      { shape: "text", x: x + MARK + 6, y: y + 4, text: name, size: SIZE, fill: palette.ink },
+    );
+    x += width + GAP;
+  }
+  const legend: Shape = { shape: "group", label: "What the colours mean", shapes };
+  return { ...scene, height: y + ROW, shapes: [...scene.shapes, legend] };
 }

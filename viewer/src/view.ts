@@ -49,7 +49,8 @@ export interface Frame {
 
 /** Pixels that an arc stands aside for another the other way. */
 export const ASIDE = 3;
-const DASH = "5.4 3.6";
+/** Of an arc that only the second of two models has. */
+export const DASH = "5.4 3.6";
 
 const NAME_LENGTH = 32;
 const NAME_SIZE = 12;

@@ -4,7 +4,7 @@ import { configuration } from "../src/distributions/table.ts";
 import { rowsOf } from "../src/distributions/tree.ts";
 import { informative } from "../src/distributions/weights.ts";
 import type { ViewDocument } from "../src/document.ts";
-import { counted, figure, percent, short } from "../src/dom.ts";
+import { counted, figure, isolated, percent, short } from "../src/dom.ts";
 import { type Answer, mostChanged, mostChangedState, Questions, shift, shifts } from "../src/evidence.ts";
 import { arcLook, lookOf, penFor } from "../src/look.ts";
 import { Network } from "../src/network.ts";
@@ -327,6 +327,8 @@ test("numbers and names are brief", () => {
     "1e-5",
     "5e7",
   ]);
+  assert.equal(isolated("plain, 漢字"), "plain, 漢字");
+  assert.equal(isolated("\u202egnp"), "\u2068\u202egnp\u2069");
   assert.equal(short("a\nb  c", 9), "a b c");
   assert.equal(short("x".repeat(10000), 5), "xxxx…");
   assert.equal(counted(1, "leaf", "leaves"), "1 leaf");

@@ -12,6 +12,7 @@ from quiltwork.cli import inputs, show
 from quiltwork.errors import ParameterError
 
 OF_NUMBERS = ("gbn", "gaussian-tree")  # kinds whose variables have no states
+LONGEST = 60  # characters of a name or a state that a person is shown
 SHOWN = 20  # rows of a long list that a person is shown; JSON holds them all
 
 
@@ -128,11 +129,11 @@ def _draw_model(document: dict[str, Any]) -> None:
 
 
 def _draw_variable(model: Any, document: dict[str, Any]) -> None:
-    show.say(f"{show.one_line(document['variable'])}: a variable of a model of kind {document['kind']!r}")
+    show.say(f"{_cut(document['variable'])}: a variable of a model of kind {document['kind']!r}")
     if "weights" in document:
         _draw_numbers({document["variable"]: document})
     words = [word for word in ("states", "relatives", "blanket") if word in document]
-    show.table(["", ""], [(word, ", ".join(map(str, document[word]))) for word in words])
+    show.table(["", ""], [(word, ", ".join(map(_cut, document[word]))) for word in words])
     _draw_lines(document, "Its local network" if "relatives" in document else "Arcs")
     if "local" in document:
         from quiltwork.view.text import to_text
@@ -142,7 +143,7 @@ def _draw_variable(model: Any, document: dict[str, Any]) -> None:
 
 def _draw_lines(document: dict[str, Any], title: str = "Arcs") -> None:
     if document.get("edges_list"):
-        edges: list[tuple[str, ...]] = [(one, "—", other) for one, other in document["edges_list"]]
+        edges: list[tuple[str, ...]] = [(_cut(one), "—", _cut(other)) for one, other in document["edges_list"]]
         if "strengths" in document:
             strongest = sorted(zip(document["strengths"], edges), key=lambda told: -told[0])
             edges = [(*edge, show.number(strength, 4)) for strength, edge in strongest]
@@ -151,7 +152,8 @@ def _draw_lines(document: dict[str, Any], title: str = "Arcs") -> None:
     if document.get("arcs_list"):
         arcs = sorted(document["arcs_list"], key=lambda arc: -arc.get("strength", 0.0))
         strong = "strength" in arcs[0]
-        rows = [(a["parent"], "→", a["child"], *([show.number(a["strength"], 1)] if strong else [])) for a in arcs]
+        told = ([show.number(a["strength"], 1)] if strong else [] for a in arcs)
+        rows = [(_cut(a["parent"]), "→", _cut(a["child"]), *rest) for a, rest in zip(arcs, told)]
         show.table(["parent", "", "child", *(["strength"] if strong else [])], _first(rows), title)
         _more(rows, "arcs")
 
@@ -162,7 +164,7 @@ def _draw_blankets(document: dict[str, Any]) -> None:
     for arc in document["arcs_list"]:
         blankets[arc["child"]].append(arc["parent"])
     relatives: dict[str, list[str]] = document.get("relatives", {})
-    rows = [(name, *([len(relatives[name])] if relatives else []), _some(own)) for name, own in blankets.items()]
+    rows = [(_cut(name), *([len(relatives[name])] if relatives else []), _some(own)) for name, own in blankets.items()]
     columns = ["variable", *(["relatives"] if relatives else []), "blanket"]
     show.table(columns, _first(rows), "Blankets: what each variable is predicted from")
     _more(rows, "variables")
@@ -174,14 +176,14 @@ def _draw_table(document: dict[str, Any]) -> None:
 
 
 def _draw_states(states: dict[str, list[Any]]) -> None:
-    rows = [(name, len(own), _some(own)) for name, own in states.items()]
+    rows = [(_cut(name), len(own), _some(own)) for name, own in states.items()]
     show.table(["variable", "number", "states"], _first(rows), "Variables")
     _more(rows, "variables")
 
 
 def _draw_numbers(numbers: dict[str, dict[str, Any]]) -> None:
     rows = [
-        (name, f"{own['deviation']:.6g}", f"= {own['intercept']:.6g}{_sum(own['weights'])}")
+        (_cut(name), f"{own['deviation']:.6g}", f"= {own['intercept']:.6g}{_sum(own['weights'])}")
         for name, own in numbers.items()
     ]
     show.table(["variable", "deviation", "mean given its parents"], _first(rows), "Variables")
@@ -189,7 +191,7 @@ def _draw_numbers(numbers: dict[str, dict[str, Any]]) -> None:
 
 
 def _sum(weights: dict[str, float]) -> str:
-    return "".join(f" {'-' if weight < 0 else '+'} {abs(weight):.4g} {name}" for name, weight in weights.items())
+    return "".join(f" {'-' if weight < 0 else '+'} {abs(weight):.4g} {_cut(name)}" for name, weight in weights.items())
 
 
 def in_words(document: dict[str, Any]) -> str:
@@ -198,7 +200,13 @@ def in_words(document: dict[str, Any]) -> str:
 
 
 def _some(things: Sequence[Any]) -> str:
-    return ", ".join(map(str, things[:6])) + (", …" if len(things) > 6 else "")
+    return ", ".join(_cut(thing) for thing in things[:6]) + (", …" if len(things) > 6 else "")
+
+
+def _cut(thing: Any) -> str:
+    """A name or a state on one line; --json tells it whole."""
+    text = show.one_line(str(thing))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _first(rows: Sequence[Any]) -> list[Any]:

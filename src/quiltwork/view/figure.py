@@ -66,7 +66,7 @@ def _draw_network(axes: Any, shown: Document, n_arcs: int | None) -> None:
         raise InputError(f"'n_arcs' must be a number of arcs, or None. Got {n_arcs!r} instead.")
     count = min(len(arcs["from"]), shown["slider_start"] if n_arcs is None else n_arcs)
     places = np.array(shown["positions"]).reshape(-1, 2)
-    width, reach = _widths(arcs["strength"][:count]), 40 / np.sqrt(max(1, len(places)))
+    width, reach = _widths(arcs["strength"][:count]), min(14.0, 40 / np.sqrt(max(1, len(places))))
     for k in range(count - 1, -1, -1):  # the strongest on top
         tail, head = places[arcs["from"][k]], places[arcs["to"][k]]
         style = "-|>,head_width=.25,head_length=.5" if shown["directed"] else "-"
@@ -75,21 +75,28 @@ def _draw_network(axes: Any, shown: Document, n_arcs: int | None) -> None:
             "color": INK,
             "alpha": 0.55,
             "lw": width[k],
-            "shrinkA": reach / 3,
-            "shrinkB": reach / 3,
+            "shrinkA": reach / 2,
+            "shrinkB": reach / 2,
         }
         axes.annotate("", head, tail, arrowprops=arrow)
-    axes.scatter(*places.T, s=reach**2, color=ACCENT, zorder=3)
+    axes.scatter(*places.T, s=reach**2, color=ACCENT, zorder=3, clip_on=False)
     for variable, (x, y) in zip(shown["variables"], places.tolist()) if len(places) <= NAMES else ():
         axes.annotate(
             _brief(variable["name"]), (x, y), (0, reach / 2 + 2), textcoords="offset points",
             ha="center", size=8, color=INK, zorder=4, parse_math=False,
         )  # fmt: skip
     axes.set_aspect("equal")
-    axes.margins(0.08)
-    axes.set_title(
-        f"{shown['title']}: {len(places):,} variables, the strongest {count:,} of {shown['summary']['arcs']:,} arcs"
-    )
+    axes.margins(0.12)
+    axes.set_title(f"{shown['title']}: {_counted(len(places), 'variable')}, {_how_many(shown, count)}")
+
+
+def _how_many(shown: Document, count: int) -> str:
+    line, total = "arc" if shown["directed"] else "edge", shown["summary"]["arcs"]
+    return _counted(total, line) if count == total else f"the strongest {count:,} of {_counted(total, line)}"
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _widths(strength: list[float]) -> np.ndarray:

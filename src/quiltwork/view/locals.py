@@ -289,7 +289,7 @@ def field_local(model: Any, v: int, most: int) -> Local:
 
 def averaged_local(model: Any, v: int, most: int) -> Local:
     n_fields = len(model.fields)
-    return none(f"P(variable | rest) is the mean over {n_fields} hybrid random fields; open one of them to see tables.")
+    return none(f"P(variable | rest) is the mean over {n_fields} hybrid random fields, and has no tables of its own.")
 
 
 def item_weights_local(model: Any, v: int, most: int) -> Local:

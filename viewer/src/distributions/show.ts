@@ -1,6 +1,6 @@
 /** A local distribution as a node of the page, and as a picture where it is one. */
 
-import { counted, element, link, whole } from "../dom.ts";
+import { counted, element, isolated, link, whole } from "../dom.ts";
 import { type FieldLocal, isTree, type LocalDistribution, type TreeLocal, type ViewDocument } from "../document.ts";
 import type { Palette } from "../palette.ts";
 import { type Scene, sceneElement } from "../scene.ts";
@@ -65,7 +65,7 @@ function fieldElement(local: FieldLocal, child: number, document: ViewDocument, 
   for (const family of local.families) {
     const owner = family.child ?? child;
     const { name } = document.variables[owner];
-    made.append(element("h3", {}, "Table of ", owner === child ? name : link(name, () => go(owner))));
+    made.append(element("h3", {}, "Table of ", owner === child ? isolated(name) : link(name, () => go(owner))));
     made.append(tableElement(family, owner, document, go));
   }
   return made;

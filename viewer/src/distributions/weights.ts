@@ -1,7 +1,7 @@
 /** Local distributions made of signed numbers: logistic and boosted weights, a linear formula, Markov features. */
 
 import type { BoostedLocal, FeaturesLocal, GaussianLocal, LogisticLocal, ViewDocument, Weight } from "../document.ts";
-import { type Child, counted, element, figure, link, short, whole } from "../dom.ts";
+import { type Child, counted, element, figure, isolated, link, short, whole } from "../dom.ts";
 
 type Go = (variable: number) => void;
 const MOST_ROWS = 200;
@@ -27,7 +27,7 @@ export function logisticElement(
 
 export function gaussianElement(local: GaussianLocal, child: number, document: ViewDocument, go: Go): Node {
   const name = (v: number) => document.variables[v].name;
-  const formula = element("p", { class: "formula" }, `${short(name(child), 60)} = ${figure(local.intercept)}`);
+  const formula = element("p", { class: "formula" }, `${isolated(short(name(child), 60))} = ${figure(local.intercept)}`);
   const terms = local.weights.slice(0, MOST_TERMS);
   for (const { variable, weight } of terms) {
     formula.append(
@@ -51,8 +51,8 @@ export function featuresElement(local: FeaturesLocal, child: number, document: V
     for (const { variable, state } of conditions) {
       if (label.length > 0) label.push(" ∧ ");
       const { name, states } = document.variables[variable];
-      label.push(variable === child ? element("span", { text: short(name, 40) }) : link(name, () => go(variable)));
-      label.push(` = ${short(states[state] ?? String(state), 24)}`);
+      label.push(variable === child ? isolated(short(name, 40)) : link(name, () => go(variable)));
+      label.push(` = ${isolated(short(states[state] ?? String(state), 24))}`);
     }
     return { label, values: [weight] };
   });
@@ -81,7 +81,7 @@ function weightTable(local: LogisticLocal | BoostedLocal, child: number, documen
   const rows = local.weights.map(({ variable, state, weight }): SignedRow => {
     const { name, states: own } = document.variables[variable];
     const label: (Node | string)[] = [link(name, () => go(variable))];
-    if (state != null) label.push(` = ${short(own[state] ?? String(state), 24)}`);
+    if (state != null) label.push(` = ${isolated(short(own[state] ?? String(state), 24))}`);
     return { label, values: columns.map((s) => weight[s]) };
   });
   const first: SignedRow = { label: ["intercept"], values: columns.map((s) => local.intercept[s]) };

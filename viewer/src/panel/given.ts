@@ -1,7 +1,7 @@
 /** The evidence that is set, how the answer was found, and what changed most. */
 
 import type { ViewDocument } from "../document.ts";
-import { element, figure, link, percent, short } from "../dom.ts";
+import { element, figure, isolated, link, percent, short } from "../dom.ts";
 import { type Answer, mostChanged, mostChangedState, shifts } from "../evidence.ts";
 import type { Marginals } from "../source.ts";
 import type { PanelActions, PanelState } from "./panel.ts";
@@ -26,7 +26,8 @@ export function evidenceSection({ network, evidence, answer, canAsk }: PanelStat
 
 function chip(doc: ViewDocument, v: number, value: number, actions: PanelActions): HTMLElement {
   const { name, states } = doc.variables[v];
-  const said = `${short(name, 40)} = ${states.length > 0 ? short(states[value], 30) : figure(value)}`;
+  const is = states.length > 0 ? isolated(short(states[value], 30)) : figure(value);
+  const said = `${isolated(short(name, 40))} = ${is}`;
   const takeBack = () => actions.give(v, null);
   return element(
     "li",
@@ -71,7 +72,7 @@ function changeOf(doc: ViewDocument, v: number, now: readonly number[]): string 
   const { marginal, states, numeric } = doc.variables[v];
   if (marginal !== null && states.length > 0) {
     const s = mostChangedState(marginal, now);
-    return `${short(states[s], 16)} ${percent(marginal[s])} → ${percent(now[s])}`;
+    return `= ${isolated(short(states[s], 16))}: ${percent(marginal[s])} → ${percent(now[s])}`;
   }
   return numeric ? `mean ${figure(numeric.mean)} → ${figure(now[0])}` : "";
 }

@@ -1,7 +1,7 @@
 /** The network as a whole: its numbers, its strongest arcs, what the strength means. */
 
 import type { Comparison, Model } from "../compare.ts";
-import { type Child, counted, element, lineWord, short, whole } from "../dom.ts";
+import { type Child, counted, element, isolated, lineWord, short, whole } from "../dom.ts";
 import type { Network } from "../network.ts";
 import type { PanelActions, PanelState } from "./panel.ts";
 import { MOST_PARTNERS, remark, strengthBar, variableLink } from "./parts.ts";
@@ -49,7 +49,7 @@ function modelSentence({ called, document }: Model): HTMLElement {
 }
 
 function strangersSentence(names: readonly string[]): HTMLElement {
-  const some = names.slice(0, 5).map((name) => short(name, 40));
+  const some = names.slice(0, 5).map((name) => isolated(short(name, 40)));
   const end = names.length > 5 ? ", …" : ".";
   const these = counted(names.length, "variable is", "variables are");
   return element("p", { class: "refused", text: `${these} in only one of the two: ${some.join(", ")}${end}` });
