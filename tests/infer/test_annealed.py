@@ -1,7 +1,7 @@
 """Annealing: an estimate of log Z within its error of the truth, between what it found from either side.
 
 False alarms: of 1,000 seeded estimates (`PYTHONPATH=tests python tests/infer/test_annealed.py 1000`) none was further
-than 4 of its standard errors from the truth (the furthest 3.5), so one is with a probability of less than 0.3 % (at
+than 4 of its standard errors from the truth (the furthest 3.0), so one is with a probability of less than 0.3 % (at
 95 % confidence), and two or more of the 8 made here less than once in 4,000. Seeds are fixed.
 """
 

@@ -20,6 +20,7 @@ from quiltwork.infer.boxes import boxes_of
 from quiltwork.infer.boxes import given as after
 from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.propagate import propagate
+from quiltwork.infer.scopes import one_factor_per_scope
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -45,6 +46,57 @@ def test_trees_of_features_are_exact(seed, n_vars):
             assert found.marginals[first[v] : first[v + 1]] == pytest.approx(exact, abs=1e-10)
     exact = qw.log_partition(model, evidence)
     assert qw.log_partition(model, evidence, "bp").value == pytest.approx(exact.value, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(seeds, st.integers(2, 6), st.sampled_from((1.0, 8.0, 60.0)))
+def test_features_over_the_same_variables_are_one_factor(seed, width, scale):
+    """A chain of scopes, each of which shares one variable with the next, and several features over each of them: the
+    factors form a tree."""
+    rng = np.random.default_rng(seed)
+    n_scopes = 1 if width == 6 else 2
+    n_states = rng.integers(2, 4, n_scopes * (width - 1) + 1).tolist()
+    features = [[(v, 1)] for v in range(len(n_states))]
+    for k in range(n_scopes):
+        scope = range(k * (width - 1), (k + 1) * (width - 1) + 1)
+        features += [[(v, int(rng.integers(n_states[v]))) for v in scope] for _ in range(int(rng.integers(2, 12)))]
+    model = network(n_states, features, rng.normal(size=len(features)) * scale)
+    found, exact = beliefs(model), marginals(model)
+    assert found.converged
+    assert found.marginals == pytest.approx(np.concatenate(list(exact.values())), abs=1e-9)
+    expected = qw.log_partition(model).value
+    assert qw.log_partition(model, method="bp").value == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+def test_factors_over_many_variables_need_no_table():
+    """All of ten on, or all off; and the same of sixty, whose table would have 10^18 entries."""
+    for n in (10, 60):
+        model = network([2] * n, [[(v, s) for v in range(n)] for s in (0, 1)], [8.0, 8.0])
+        answer = qw.query(model, ["v0", "v1"], method="bp")
+        same = 2.0 ** (n - 2) + math.expm1(8.0)
+        assert answer.converged and answer[0, 0] == pytest.approx(same / (2.0**n + 2 * math.expm1(8.0)), rel=1e-9)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_the_ways_off_features_fill_the_space(seed):
+    """Every state is in one box of each factor, and the boxes that hold weigh what the features do."""
+    rng = np.random.default_rng(seed)
+    n_states = rng.integers(1, 4, 4).tolist()
+    scopes = [[0, 1, 3], [1, 2], [0, 1, 2, 3]]
+    features = [[(v, int(rng.integers(n_states[v]))) for v in scopes[int(rng.integers(3))]] for _ in range(12)]
+    weights = rng.normal(size=12)
+    boxes = one_factor_per_scope(boxes_of(network(n_states, features, weights)))
+    for state in itertools.product(*map(range, n_states)):
+        held, total = np.zeros(len(boxes.fills), int), 0.0
+        for f, b in ((f, b) for f in range(len(held)) for b in range(boxes.first_box[f], boxes.first_box[f + 1])):
+            sides = range(boxes.first_side[b], boxes.first_side[b + 1])
+            allowed = [boxes.member[boxes.first_member[i] : boxes.first_member[i + 1]].tolist() for i in sides]
+            if all(state[v] in some for v, some in zip(boxes.variable[boxes.first_side[b] :], allowed)):
+                held[f] += 1
+                total += boxes.weight[b]
+        assert (held[boxes.fills] == 1).all()
+        assert total == pytest.approx(sum(w for f, w in zip(features, weights) if all(state[v] == s for v, s in f)))
 
 
 @settings(max_examples=40)

@@ -14,7 +14,7 @@ Evidence takes sides away from the boxes that it agrees with, and the boxes that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,11 @@ from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.markov import MarkovNet
 from quiltwork.models.markov_tree import DiscreteTree
 
-LARGEST_TABLE = 256  # entries of a table that features over the same variables are made into
 MAX_SIDES = 2**26  # of all boxes: about a gigabyte and a half
+
+
+Side = tuple[int, tuple[int, ...]]  # a variable, and the states that it may be in
+Box = tuple[float, list[Side]]  # weight, sides by ascending variable
 
 
 class Boxes(NamedTuple):
@@ -128,42 +131,16 @@ def merged(boxes: Boxes) -> Boxes:
     return together._replace(first_box=np.arange(n_boxes + 1), fills=np.zeros(n_boxes, np.bool_))
 
 
-def one_factor_per_scope(boxes: Boxes) -> Boxes:
-    """Features over the same few variables made into one table: as factors apart they would form loops."""
-    if boxes.fills.any():
-        return boxes
-    boxes = merged(boxes)
-    lengths = np.diff(boxes.first_side)
-    gone, tables = np.zeros(len(lengths), bool), []
-    for length in np.unique(lengths):
-        which = np.flatnonzero(lengths == length)
-        scopes, scope = np.unique(
-            boxes.variable[boxes.first_side[which, None] + np.arange(length)], axis=0, return_inverse=True
-        )
-        n_features = np.bincount(scope.ravel(), minlength=len(scopes))
-        size = boxes.n_states[scopes].astype(float).prod(axis=1)
-        for k in np.flatnonzero((n_features > 1) & (size <= LARGEST_TABLE)):
-            own = which[scope.ravel() == k]
-            gone[own] = True
-            tables.append((scopes[k], own))
-    return _with_tables(boxes, gone, tables) if tables else boxes
-
-
-def _with_tables(boxes: Boxes, gone: np.ndarray, tables: list[tuple[np.ndarray, np.ndarray]]) -> Boxes:
-    """The boxes that are not gone, and for each table (its variables, its boxes) one box for every entry."""
-    stay = some_of(boxes, ~gone, np.ones(len(boxes.variable), bool))
-    more = []
-    for scope, own in tables:
-        table = np.zeros(boxes.n_states[scope])
-        for b in own:
-            sides = range(boxes.first_side[b], boxes.first_side[b + 1])
-            cells = [boxes.member[boxes.first_member[s] : boxes.first_member[s + 1]] for s in sides]
-            table[np.ix_(*cells)] += boxes.weight[b]
-        states = np.indices(table.shape).reshape(len(scope), -1).T
-        more.append((table.ravel(), np.broadcast_to(scope, states.shape), states))
-    return _with_plain(stay, more)._replace(
-        first_box=starts([*np.diff(stay.first_box), *(len(weights) for weights, _, _ in more)]),
-        fills=np.repeat([False, True], [len(stay.fills), len(tables)]),
+def joined(a: Boxes, b: Boxes) -> Boxes:
+    """The boxes of both, those of b behind those of a."""
+    return a._replace(
+        weight=np.concatenate([a.weight, b.weight]),
+        first_side=starts([*np.diff(a.first_side), *np.diff(b.first_side)]),
+        variable=np.concatenate([a.variable, b.variable]),
+        first_member=starts([*np.diff(a.first_member), *np.diff(b.first_member)]),
+        member=np.concatenate([a.member, b.member]),
+        first_box=starts([*np.diff(a.first_box), *np.diff(b.first_box)]),
+        fills=np.concatenate([a.fills, b.fills]),
     )
 
 
@@ -220,21 +197,30 @@ def _of_markov(model: MarkovNet) -> Boxes:
 def _of_bayesian(model: BayesianNet) -> Boxes:
     """One box per entry of a table, or per leaf of a tree and state of the child; a factor per CPD."""
     n_states = [variable.n_states for variable in model.variables]
+    return boxed(n_states, (_of_cpd(cpd, n_states) for cpd in model.cpds), fills=True)
+
+
+def _of_cpd(cpd: Any, n_states: list[int]) -> Iterator[Box]:
+    for box, probs in _rows(cpd, n_states):
+        for s, p in enumerate(probs.tolist()):
+            yield (float(np.log(p)) if p > 0 else -np.inf), sorted([*box.items(), (cpd.child, (s,))])
+
+
+def boxed(n_states: list[int], factors: Iterable[Iterable[Box]], fills: bool) -> Boxes:
+    """The boxes of each factor, all of which fill the space, or none."""
     weights: list[float] = []
-    sides: list[tuple[int, tuple[int, ...]]] = []  # (variable, states)
+    sides: list[Side] = []
     lengths: list[int] = []
     ends = [0]
-    for cpd in model.cpds:
-        for box, probs in _rows(cpd, n_states):
-            for s, p in enumerate(probs.tolist()):
-                weights.append(np.log(p) if p > 0 else -np.inf)
-                own = sorted([*box.items(), (cpd.child, (s,))])
-                sides += own
-                lengths.append(len(own))
+    for factor in factors:
+        for weight, own in factor:
+            weights.append(weight)
+            sides += own
+            lengths.append(len(own))
             if len(sides) > MAX_SIDES:
                 raise ResourceLimitError(
-                    f"The CPDs of this network have more than {MAX_SIDES:,} entries, leaves and conditions together; "
-                    "learn CPDs with fewer parents or leaves."
+                    f"The factors of this network have more than {MAX_SIDES:,} entries, leaves and conditions "
+                    "together; learn one with fewer parents, leaves or features."
                 )
         ends.append(len(weights))
     return Boxes(
@@ -246,7 +232,7 @@ def _of_bayesian(model: BayesianNet) -> Boxes:
         first_member=starts([len(states) for _, states in sides]),
         member=np.array([s for _, states in sides for s in states], np.int64),
         first_box=np.array(ends, np.int64),
-        fills=np.ones(len(model.cpds), np.bool_),
+        fills=np.full(len(ends) - 1, fills),
     )
 
 

@@ -11,7 +11,7 @@ with the mass P that the cavities of the others put on their sides, its message 
     log(exp(w) P + (1 - P)),    and 0 about one outside,
 
 which costs the number of its sides. The message of a tree is a sum over its leaves, each a product over the sides of
-its box. Features over the same few variables are one factor, or they would form loops where the graph has none.
+its box. Features over the same variables are one factor, or they would form loops where the graph has none (`scopes`).
 
 Papers   Pearl (1988); Yedidia, Freeman, Weiss (2005), section V, for the estimate of log Z (Bethe)
 Numbers  everything is a logarithm; messages of -inf are counted apart, so that one can be taken out of a sum of them
@@ -27,7 +27,8 @@ import numpy as np
 from numba import njit
 
 from quiltwork.errors import ResourceLimitError
-from quiltwork.infer.boxes import Boxes, boxes_of, given, one_factor_per_scope, starts
+from quiltwork.infer.boxes import Boxes, boxes_of, given, starts
+from quiltwork.infer.scopes import one_factor_per_scope
 
 DAMPING = ((200, 0.0), (300, 0.5), (1000, 0.9))  # rounds, and the share of the old message that is kept in them
 TOLERANCE = 1e-12  # change of a message whose largest entry is one
