@@ -1,11 +1,12 @@
 """Shared by all tests: what is collected, hypothesis without deadlines (a first call may compile), the public data."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from kernel_caches import forget_stale_kernels
 
 # The same examples in every run, so that a change is refused for what it changed; `pytest --hypothesis-profile=explore`
 # looks for new ones.
@@ -15,25 +16,8 @@ settings.register_profile("explore", max_examples=500, **common)
 settings.load_profile("quiltwork")
 
 
-# Kernels of these files are called from kernels of others. Numba's disk cache of the others does not see them change.
-KERNEL_LIBRARIES = {
-    "quiltwork.data.bits",
-    "quiltwork.scores.gaussian",
-    "quiltwork.search.moves",
-    "quiltwork.search.steps",
-    "quiltwork.stats.partial",
-}
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Forget compiled kernels that are older than a file whose kernels they may have taken in."""
-    source = Path(find_spec("quiltwork").origin).parent
-    changed = max((source.parent / (name.replace(".", "/") + ".py")).stat().st_mtime for name in KERNEL_LIBRARIES)
-    for path in source.rglob("*.py"):
-        if any(f"from {name} import" in path.read_text("utf-8") for name in KERNEL_LIBRARIES):
-            for index in (path.parent / "__pycache__").glob(f"{path.stem}.*.nbi"):
-                if index.stat().st_mtime < changed:
-                    index.unlink(missing_ok=True)
+    forget_stale_kernels()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import quiltwork
-from conftest import KERNEL_LIBRARIES
+from kernel_caches import KERNEL_LIBRARIES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "quiltwork"
