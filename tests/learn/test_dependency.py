@@ -319,7 +319,7 @@ def test_a_target_whose_leaf_counts_cannot_be_held_is_refused_before_they_are(mo
     X = {"many": np.arange(3000) % 1000, "few": np.arange(3000) % 1000 < 500}
     assert qw.learn("dn", X).cpds[0].n_leaves == 1  # no split can pay: its leaves are never counted
     monkeypatch.setattr(leaves, "MAX_COUNT_BYTES", 10**6)
-    with pytest.raises(ResourceLimitError, match="up to 1,000 states would take 0.0 GB"):
+    with pytest.raises(ResourceLimitError, match="1,000 states, by 1,000 states of all others, would take 0.0 GB"):
         qw.learn("dn", X, kappa=1.0)
 
 

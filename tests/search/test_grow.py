@@ -146,7 +146,7 @@ def widths(tree):
 def test_counts_that_cannot_be_held_are_refused(monkeypatch):
     arrays = leaf_arrays(dataset(random_table(5, 500, [2, 300]), [2, 300]))
     monkeypatch.setattr(leaves, "MAX_COUNT_BYTES", 10**5)
-    with pytest.raises(ResourceLimitError, match="up to 300 states would take"):
+    with pytest.raises(ResourceLimitError, match="1 variable of up to 300 states, by 300 states of all others"):
         grow_trees(arrays, range(2), GrowthRules(1.0))
     assert len(grow_trees(arrays, range(2), GrowthRules(0.001))) == 2  # no split can pay, so nothing is counted
 

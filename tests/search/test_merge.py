@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from naive import decision_trees as naive
 from quiltwork.cpds.graph import GraphCPD
 from quiltwork.models.local_file import check_nodes
+from quiltwork.search import merge
 from quiltwork.search.grow import GrowthRules
 from quiltwork.search.leaf_priors import even_prior
 from quiltwork.search.merge import Forest
@@ -76,6 +77,30 @@ def test_a_state_that_was_split_off_before_is_no_leaf_of_a_complete_split():
         check_nodes(2, {name: getattr(cpd, name) for name in ("variable", "state", "first", "branches")},
                     np.array([4, 2, 2]), merged=cpd.kind == "graph")  # fmt: skip
     assert found
+
+
+@pytest.mark.parametrize("operators", ["B", "CBM"])
+@pytest.mark.parametrize("alpha", [None, 5.0])
+def test_leaves_that_find_no_room_are_counted_again(operators, alpha, monkeypatch):
+    """What is held never exceeds what it may; and whether a leaf was held or not changes nothing."""
+    n_states = [2, 3, 2, 4, 2, 3]
+    arrays = leaf_arrays(dataset(random_table(9, 500, n_states), n_states))
+    found = []
+    for most in (merge.HELD_BYTES, 3000, 0):
+        monkeypatch.setattr(merge, "HELD_BYTES", most)
+        prior = None if alpha is None else even_prior(arrays, alpha)
+        rules = GrowthRules(1.0, "B" in operators, "C" in operators)
+        forest = Forest(arrays, rules, "M" in operators, np.ones((6, 6), bool), prior=prior)
+        while forest.step():
+            leaves = [leaf for graph in forest.graphs for leaf in graph.leaves.values()]
+            held = sum(leaf.counts.nbytes + leaf.prior.nbytes for leaf in leaves if leaf.counts is not None)
+            assert held == forest.held_bytes <= most
+        found.append((forest.score(), forest.arcs, forest.cpds()))
+    for score, arcs, cpds in found[1:]:
+        assert score == found[0][0] and arcs == found[0][1]
+        for a, b in zip(cpds, found[0][2], strict=True):
+            np.testing.assert_array_equal(a.variable, b.variable)
+            np.testing.assert_array_equal(a.probs, b.probs)
 
 
 def test_no_arc_shares_its_place_with_another():

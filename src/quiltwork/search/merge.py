@@ -36,14 +36,15 @@ from quiltwork.scores.splits import (
     leaf_score,
     log_factorials,
     may_gain,
-    merge_gains,
 )
 from quiltwork.search.grow import GrowthRules, Progress, root_states
+from quiltwork.search.leaf_pairs import LeafPairs
 from quiltwork.search.leaf_priors import Box, Prior, narrowed
-from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_root
+from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_root, rows_in_state
 
 NO_SPLIT = (-np.inf, -1, -1)
-NO_PLACES = np.empty(0, np.bool_)
+NO_PLACES, NO_ROWS = np.empty(0, np.bool_), np.empty(0, np.uint64)
+HELD_BYTES = 2**28  # of entries counted: those of further leaves are counted again when it is their turn
 
 
 class Forest:
@@ -78,11 +79,13 @@ class Forest:
         self._descendants = np.zeros((self._n_vars, self._n_vars), np.bool_) if acyclic else None
         self._parents: list[set[int]] = [set() for _ in range(self._n_vars)]
         self._weakest = np.inf
+        self.held_bytes = 0  # by leaves whose entries are counted
         self.arcs: list[tuple[int, int, float]] = []
         self.table = log_factorials(arrays.totals[-1], is_whole(arrays.weights), int(arrays.n_states.max(initial=2)))
         self.penalty = log(rules.kappa)
         roots = [root_states(arrays, np.array([target]))[0] for target in range(self._n_vars)]
-        check_counts_fit(arrays, np.flatnonzero([self.could_gain(own) for own in roots]))
+        grown = [target for target, own in enumerate(roots) if self.could_gain(own)]
+        check_counts_fit(arrays, np.array(sorted(grown, key=lambda target: len(roots[target]))[-1:], np.int64))
         self.graphs = [_Graph(self, target, own) for target, own in enumerate(roots)]
         self._gain = np.array([graph.best_gain for graph in self.graphs])
 
@@ -117,9 +120,10 @@ class Forest:
 
     def could_gain(self, own: np.ndarray) -> bool:
         """Whether the entries of a leaf with these counts of the target's states are worth counting."""
+        if self.prior is not None:
+            return bool(own.sum() >= 2 * self.rules.min_leaf)
         out = np.ones(1, np.bool_)
-        if self.prior is None:
-            may_gain(self.table, own[None], float(self.rules.min_leaf), self.penalty, out)
+        may_gain(self.table, own[None], float(self.rules.min_leaf), self.penalty, out)
         return bool(out[0])
 
     def score(self) -> float:
@@ -156,20 +160,29 @@ def grow_apart(
     return list(forest.cpds())
 
 
-@dataclass
+@dataclass(slots=True)
 class _Leaf:
-    """The rows that meet at a leaf, and its configurations; counts of entries only where a split may pay."""
+    """The rows that meet at a leaf, and its configurations.
+
+    own     (states of the target,) its rows
+    alpha   its prior counts, empty under the uniform prior
+    counts  own and those of all entries: there only while a split may pay, and there is room
+    prior   the same of alpha
+    """
 
     node: int
     mask: np.ndarray
     own: np.ndarray
     boxes: list[Box]
-    prior: np.ndarray
+    is_open: bool
+    alpha: np.ndarray = field(default_factory=lambda: UNIFORM)
     counts: np.ndarray | None = None
+    prior: np.ndarray = field(default_factory=lambda: UNIFORM)
+    held_bytes: int = 0
     best: tuple[float, int, int] = NO_SPLIT
 
 
-@dataclass
+@dataclass(slots=True)
 class _Node:
     """A node of the graph: where it splits, where its branches lead, or into which node it was merged."""
 
@@ -191,11 +204,9 @@ class _Graph:
         self.leaves: dict[int, _Leaf] = {}
         self.best_gain = -np.inf
         self._best: tuple[_Leaf, ...] = ()
-        self._merges = _Merges(self._r, forest) if forest.merging else None
-        box: list[Box] = [{}]
-        root = _Leaf(0, full_plane(forest.arrays.n_samples), own, box, self._prior_of(box))
-        root.counts = count_root(forest.arrays, target) if forest.could_gain(own) else None
-        self._add(root)
+        pairs = LeafPairs(self._r, forest.table, forest.penalty, forest.prior is None)
+        self._merges = pairs if forest.merging else None
+        self._add(_Leaf(0, full_plane(forest.arrays.n_samples), own, [{}], forest.could_gain(own)))
         self._find_best()
 
     def _prior_of(self, boxes: list[Box]) -> np.ndarray:
@@ -239,7 +250,7 @@ class _Graph:
     def score(self) -> float:
         table, free = self._forest.table, self._r - 1
         leaves = [leaf for leaf in self.leaves.values() if leaf.boxes]
-        worth = sum(leaf_score(table, _as_counts(leaf.own), leaf.prior[:, -1:]) for leaf in leaves)
+        worth = sum(leaf_score(table, _as_counts(leaf.own), _as_counts(leaf.alpha)) for leaf in leaves)
         return worth + len(leaves) * free * self._forest.penalty
 
     def cpd(self) -> TreeCPD:
@@ -254,7 +265,7 @@ class _Graph:
         first[is_split], first[~is_split] = ends[:-1], np.arange((~is_split).sum())
         leaves = [self.leaves[k] for k in nodes if self.nodes[k].variable == LEAF]
         counts = np.array([leaf.own for leaf in leaves])
-        prior = np.array([_states_of(leaf.prior) if leaf.prior.size else np.ones(self._r) for leaf in leaves])
+        prior = np.array([leaf.alpha if leaf.alpha.size else np.ones(self._r) for leaf in leaves])
         prior = np.maximum(prior, TRACE)
         cls = GraphCPD if self._forest.merging else TreeCPD
         return cls(
@@ -288,117 +299,126 @@ class _Graph:
     def _find_split(self, leaf: _Leaf, may: np.ndarray) -> None:
         forest, rules = self._forest, self._forest.rules
         leaf.best = NO_SPLIT
-        if leaf.counts is not None:
+        if leaf.is_open:
             leaf.best = best_split(
-                forest.table, leaf.counts, leaf.prior, forest.arrays.n_states, forest.arrays.first_entry, may,
+                forest.table, self._counts_of(leaf), leaf.prior, forest.arrays.n_states, forest.arrays.first_entry, may,
                 self._excluded(leaf), rules.binary, rules.complete, float(rules.min_leaf), forest.penalty,
             )  # fmt: skip
             if leaf.best[0] <= TOLERANCE:  # who may be split on only ever shrinks: it never will
-                leaf.best, leaf.counts = NO_SPLIT, None
+                leaf.best, leaf.is_open = NO_SPLIT, False
+        self._hold(leaf)
+
+    def _counts_of(self, leaf: _Leaf) -> np.ndarray:
+        """The counts of the leaf's entries, counted anew where they were not held; its prior then is at hand too."""
+        if leaf.counts is None:
+            arrays = self._forest.arrays
+            if leaf.node == 0:
+                leaf.counts = count_root(arrays, self.target)
+            else:
+                leaf.counts = np.zeros((self._r, len(arrays.totals)))
+                count_leaf(arrays, leaf.mask, self.target, leaf.counts)
+        if self._forest.prior is not None and not leaf.prior.size:
+            leaf.prior = self._prior_of(leaf.boxes)
+        return leaf.counts
+
+    def _hold(self, leaf: _Leaf) -> None:
+        """Keep what was counted if it will be wanted and there is room."""
+        forest = self._forest
+        forest.held_bytes -= leaf.held_bytes
+        leaf.held_bytes = 0 if leaf.counts is None else leaf.counts.nbytes + leaf.prior.nbytes
+        if not leaf.is_open or forest.held_bytes + leaf.held_bytes > HELD_BYTES:
+            leaf.counts, leaf.prior, leaf.held_bytes = None, UNIFORM, 0
+        forest.held_bytes += leaf.held_bytes
+        if not leaf.is_open and self._merges is None:
+            leaf.mask = NO_ROWS
 
     def _add(self, leaf: _Leaf) -> None:
         self.leaves[leaf.node] = leaf
+        if self._forest.prior is not None and not leaf.alpha.size:
+            leaf.prior = self._prior_of(leaf.boxes)
+            leaf.alpha = _states_of(leaf.prior)
         self._find_split(leaf, self._forest.may_split(self.target))
         if self._merges is not None:  # where there are, every leaf has configurations
-            self._merges.add(leaf.node, leaf.own, _states_of(leaf.prior) if leaf.prior.size else leaf.prior)
+            self._merges.add(leaf.node, leaf.own, leaf.alpha)
 
     def _remove(self, leaf: _Leaf) -> None:
         del self.leaves[leaf.node]
+        leaf.is_open = False
+        self._hold(leaf)
         if self._merges is not None:
             self._merges.remove(leaf.node)
 
     def _split(self, leaf: _Leaf) -> None:
-        arrays, (gain, v, state) = self._forest.arrays, leaf.best
-        assert leaf.counts is not None
+        forest, (gain, v, state), mask = self._forest, leaf.best, leaf.mask
+        arrays, node, counts = forest.arrays, self.nodes[leaf.node], self._counts_of(leaf)
         self._remove(leaf)
-        width = 2 if state >= 0 else int(arrays.n_states[v])
-        masks = np.empty((width, len(leaf.mask)), np.uint64)
-        counts = np.zeros((width, *leaf.counts.shape))
-        count_children(
-            arrays, np.array([0]), np.array([self.target]), leaf.mask[None], leaf.counts[None], np.array([v]),
-            np.array([state]), np.array([0, width]), np.arange(width), masks, counts,
-        )  # fmt: skip
-        node = self.nodes[leaf.node]
+        own = self._branches_own(counts, v, state)
+        width, boxes = len(own), [leaf.boxes] * len(own)
+        if forest.narrows:
+            boxes = [narrowed(leaf.boxes, v, *part) for part in _parts(int(arrays.n_states[v]), state)]
+        is_open = [bool(box) and forest.could_gain(rows) for box, rows in zip(boxes, own, strict=True)]
+        slot = np.where(is_open, np.cumsum(is_open) - 1, -1)
+        masks = np.empty((sum(is_open), len(mask)), np.uint64)
+        child_counts = np.empty((sum(is_open), *counts.shape))
+        whole = np.array([0]), np.array([self.target]), mask[None], counts[None]
+        split = np.array([v]), np.array([state]), np.array([0, width])
+        count_children(arrays, *whole, *split, slot, masks, child_counts)
         node.variable, node.state, node.gain = v, state, gain
-        everything = frozenset(range(int(arrays.n_states[v])))
         for k in range(width):
-            inside = frozenset({k if state < 0 else state})
-            states = everything - inside if state >= 0 and k == 1 else inside
-            boxes = narrowed(leaf.boxes, v, states, everything) if self._forest.narrows else leaf.boxes
-            own = _states_of(counts[k])
-            node.flow.append(float(own.sum()))
-            if not boxes and self._merges is not None:
+            node.flow.append(float(own[k].sum()))
+            if not boxes[k] and self._merges is not None:
                 node.branches.append(-1)
                 continue
             node.branches.append(len(self.nodes))
-            child = _Leaf(len(self.nodes), masks[k], own, boxes, self._prior_of(boxes))
-            child.counts = counts[k].copy() if boxes and self._forest.could_gain(own) else None
+            rows = masks[slot[k]].copy() if is_open[k] else self._rows_of(mask, v, state, k)
+            child = _Leaf(len(self.nodes), rows, own[k], boxes[k], is_open[k])
+            child.counts = child_counts[slot[k]].copy() if is_open[k] else None
             self.nodes.append(_Node())
             self._add(child)
         some = max(node.branches)
         node.branches = [some if branch < 0 else branch for branch in node.branches]
 
+    def _branches_own(self, counts: np.ndarray, v: int, state: int) -> np.ndarray:
+        """(branches, states of the target) rows that take each branch: the counts of a leaf hold them already."""
+        places = self._forest.arrays.places(v)[1:]
+        if state > 0:
+            inside = counts[:, places[state - 1]]
+            own = np.array([inside, counts[:, -1] - inside])
+        else:
+            own = np.concatenate([counts[:, -1:], counts[:, places]], axis=1).T
+            own[0] -= own[1:].sum(axis=0)
+            own = own if state < 0 else np.array([own[0], counts[:, -1] - own[0]])
+        own[:, 0] -= own[:, 1:].sum(axis=1)
+        return np.maximum(own, 0.0)  # weights that are no whole numbers leave rests in subtraction
+
+    def _rows_of(self, mask: np.ndarray, v: int, state: int, branch: int) -> np.ndarray:
+        """The rows of a mask that take a branch; of a leaf that is never split, only merges ask for them."""
+        if self._merges is None:
+            return NO_ROWS
+        out = np.empty_like(mask)
+        rows_in_state(self._forest.arrays, mask, v, branch if state < 0 else state, out)
+        return mask & ~out if state >= 0 and branch == 1 else out
+
     def _merge(self, a: _Leaf, b: _Leaf) -> None:
-        node, own = len(self.nodes), a.own + b.own
-        merged = _Leaf(node, a.mask | b.mask, own, a.boxes + b.boxes, a.prior + b.prior)
-        if self._forest.could_gain(own):
-            merged.counts = np.zeros((self._r, len(self._forest.arrays.totals)))
-            if a.counts is not None and b.counts is not None:
-                merged.counts += a.counts + b.counts
-            else:
-                count_leaf(self._forest.arrays, merged.mask, self.target, merged.counts)
+        own = a.own + b.own
+        merged = _Leaf(len(self.nodes), a.mask | b.mask, own, a.boxes + b.boxes, self._forest.could_gain(own))
+        if merged.is_open and a.counts is not None and b.counts is not None:
+            merged.counts = a.counts + b.counts
+        if a.prior.size and b.prior.size:
+            merged.prior = a.prior + b.prior
+        merged.alpha = a.alpha + b.alpha
         self.nodes.append(_Node())
         for leaf in (a, b):
-            self.nodes[leaf.node].merged_into = node
+            self.nodes[leaf.node].merged_into = merged.node
             self._remove(leaf)
         self._add(merged)
 
 
-class _Merges:
-    """What the merge of any two leaves of a graph gains; leaves live in slots that are used again."""
-
-    def __init__(self, r: int, forest: Forest):
-        self._table, self._penalty, self._uniform = forest.table, forest.penalty, forest.prior is None
-        self._node: list[int] = []
-        self._own, self._prior = np.zeros((0, r)), np.zeros((0, r))
-        self._gains = np.empty((0, 0))
-
-    def add(self, node: int, own: np.ndarray, prior: np.ndarray) -> None:
-        n = len(self._node)
-        self._node.append(node)
-        if n == len(self._own):
-            self._own = np.concatenate([self._own, np.zeros((n + 8, len(own)))])
-            self._prior = np.concatenate([self._prior, np.zeros((n + 8, len(own)))])
-            grown = np.full((2 * n + 8, 2 * n + 8), -np.inf)
-            grown[:n, :n] = self._gains
-            self._gains = grown
-        self._own[n] = own
-        if not self._uniform:
-            self._prior[n] = prior
-        row = np.empty(n + 1)
-        priors = UNIFORM if self._uniform else self._prior[: n + 1]
-        merge_gains(self._table, self._own[: n + 1], priors, self._penalty, n, row)
-        self._gains[n, : n + 1] = row  # the lower triangle holds each pair once
-
-    def remove(self, node: int) -> None:
-        """The last slot takes the place of the one that goes."""
-        gone, last = self._node.index(node), len(self._node) - 1
-        if gone != last:
-            pairs = self._gains[last, :last].copy()
-            pairs[gone] = -np.inf
-            self._node[gone], self._own[gone], self._prior[gone] = self._node[last], self._own[last], self._prior[last]
-            self._gains[gone, :gone] = pairs[:gone]
-            self._gains[gone + 1 : last, gone] = pairs[gone + 1 :]
-        self._gains[last, : last + 1] = -np.inf
-        self._node.pop()
-
-    def best(self) -> tuple[float, int, int]:
-        n = len(self._node)
-        if n < 2:
-            return -np.inf, -1, -1
-        gains = self._gains[:n, :n]
-        at = int(np.argmax(gains >= gains.max() - TOLERANCE))
-        return float(self._gains[at // n, at % n]), self._node[at // n], self._node[at % n]
+def _parts(n_states: int, state: int) -> list[tuple[frozenset[int], frozenset[int]]]:
+    """For each branch of a split the states that take it, and all states."""
+    everything = frozenset(range(n_states))
+    inside = [frozenset({s}) for s in (range(n_states) if state < 0 else [state])]
+    return [(part, everything) for part in (inside if state < 0 else [*inside, everything - inside[0]])]
 
 
 def _states_of(counts: np.ndarray) -> np.ndarray:
@@ -409,7 +429,9 @@ def _states_of(counts: np.ndarray) -> np.ndarray:
 
 
 def _as_counts(own: np.ndarray) -> np.ndarray:
-    """The reverse: one column, whose first place holds the sum."""
+    """The reverse: one column, whose first place holds the sum; nothing where there is none."""
+    if not own.size:
+        return UNIFORM
     column = own.copy()
     column[0] = own.sum()
     return column[:, None]

@@ -94,9 +94,9 @@ def check_counts_fit(arrays: LeafArrays, targets: np.ndarray) -> None:
     if n_bytes > MAX_COUNT_BYTES:
         most = int(arrays.n_states[targets].max())
         raise ResourceLimitError(
-            f"Leaf counts of {len(targets):,} variables with up to {most:,} states would take {n_bytes / 1e9:.1f} GB, "
-            f"past the limit of {MAX_COUNT_BYTES / 1e9:.1f} GB; leave columns of many states out, or give them fewer "
-            "states (max_states, discretise)."
+            f"The counts of one leaf for {len(targets):,} variable{'s' * (len(targets) > 1)} of up to {most:,} states, "
+            f"by {len(arrays.totals) - 1:,} states of all others, would take {n_bytes / 1e9:.1f} GB, past the limit of "
+            f"{MAX_COUNT_BYTES / 1e9:.1f} GB; leave columns of many states out, or give them fewer (discretise)."
         )
 
 
