@@ -261,7 +261,7 @@ def _find(page: Any) -> Iterator[None]:
 def _open(page: Any) -> Iterator[None]:
     for _ in range(4):
         page.get_by_role("button", name="Show its distribution").click()
-        page.wait_for_selector("dialog .body > *")
+        page.wait_for_selector("dialog .body[aria-busy=false] > *")
         yield
         page.keyboard.press("Escape")
         yield

@@ -215,7 +215,8 @@ export class App {
     this.answer = answer;
     this.drawLater("draw");
     this.updatePanel();
-    if (answer.state === "found") this.frame.say(answerInWords(this.network.document, this.store.state.evidence, answer));
+    if (answer.state !== "found") return;
+    this.frame.say(answerInWords(this.network.document, this.store.state.evidence, answer.marginals));
   }
 
   /** One drawing for all changes until the next frame. */

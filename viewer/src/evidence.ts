@@ -43,7 +43,7 @@ export type Answer =
 export function answerInWords(
   document: ViewDocument,
   evidence: ReadonlyMap<number, number>,
-  { marginals }: Extract<Answer, { state: "found" }>,
+  marginals: Marginals,
 ): string {
   const changed = mostChanged(shifts(document, marginals), evidence, 3);
   if (changed.length === 0) return "Nothing else changed";

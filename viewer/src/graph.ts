@@ -111,7 +111,7 @@ export class GraphView implements NetworkView, Handled {
       width,
       height,
       thickness: this.sigma.scaleSize(1),
-      disc: (v) => this.disc(v),
+      disc: this.discs(),
       names: this.names,
     });
   }
@@ -257,16 +257,27 @@ export class GraphView implements NetworkView, Handled {
     return { ...this.place(v), r: this.sigma.scaleSize(this.look.nodeSize[v] * this.screen) };
   }
 
+  /** All discs of this frame: places are the same stretch of the document's for each. */
+  private discs(): (v: number) => Disc {
+    const [origin, unit] = [{ x: 0, y: 0 }, { x: 1, y: 1 }].map((at) => this.sigma.graphToViewport(at));
+    const [right, down, scale] = [unit.x - origin.x, unit.y - origin.y, this.sigma.scaleSize(this.screen)];
+    return (v) => ({
+      x: origin.x + right * this.x[v],
+      y: origin.y + down * this.y[v],
+      r: this.look.nodeSize[v] * scale,
+    });
+  }
+
   private writeNames(covered: readonly Box[]): void {
     const { network, look } = this;
     const { width, height } = this.sigma.getDimensions();
     const context = this.sigma.getCanvases().labels.getContext("2d")!;
-    this.names = placeNames(network, look, this.variables, {
+    this.names = placeNames(network, look, network.byDegree, {
       width,
       height,
       covered,
       arcs: arcsUnderNames(look, this.shown),
-      disc: (v) => this.disc(v),
+      disc: this.discs(),
       widthOf: (v) => nameWidth(network, look, v),
     });
     for (const [v, at] of this.names) paintShape(context, nameShape(network, look, v, at));

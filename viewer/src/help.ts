@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["← ↑ → ↓", "go to the nearest variable on that side (in the network)"],
   ["Enter", "show the selected variable's distribution"],
   ["Esc", "close, or clear the selection"],
-  ["[  ]", "fewer or more arcs"],
+  ["[  ]", "move the slider down or up"],
   ["+  −  0", "zoom in, zoom out, fit"],
   ["Tab", "go on to the slider, the network, the panel"],
   ["?", "this list"],

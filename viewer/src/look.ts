@@ -138,7 +138,8 @@ function focusOf(situation: Situation, selected: number, roles: Map<number, Role
   const add = (rank: number, role: Role) => {
     const weight = (1 - rank / network.arcCount) ** 2;
     const [alpha, width] = role === "spouse" ? [0.6, 1.2] : [0.95, 1.9];
-    focus.set(rank, { color: arcs.compared ? arcs.color[rank] : palette.roles[role], alpha, width: width + 1.4 * weight });
+    const color = arcs.compared ? arcs.color[rank] : palette.roles[role];
+    focus.set(rank, { color, alpha, width: width + 1.4 * weight });
   };
   for (const { variable, rank, direction } of network.partners(selected, shown)) {
     const role = roles.get(variable);

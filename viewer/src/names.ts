@@ -44,35 +44,38 @@ const ROOM_FOR_ONE = 6000;
 /** A name covers variables up to this share of its own one's radius. */
 const SMALLER = 0.85;
 
-/** Where each name that is written begins: its left end, on its base line. */
+/** Where each name that is written begins: its left end, on its base line. The variables come with the most arcs first. */
 export function placeNames(
   network: Network,
   look: Look,
   variables: readonly number[],
   stage: Stage,
 ): Map<number, Point> {
-  const speaks = (v: number) => look.named[v] === 1 || !look.faded[v];
-  const discs = new Map<number, Disc>();
-  for (const v of variables) if (speaks(v)) discs.set(v, stage.disc(v));
-  for (const [v, { x, y }] of discs) if (!(x >= 0 && y >= 0 && x <= stage.width && y <= stage.height)) discs.delete(v);
+  const { named, faded, selected } = look;
+  const speakers = new Map<number, Disc>();
+  for (const v of variables) {
+    if (faded[v] && !named[v]) continue;
+    const disc = stage.disc(v);
+    if (disc.x >= 0 && disc.y >= 0 && disc.x <= stage.width && disc.y <= stage.height) speakers.set(v, disc);
+  }
   const { from, to } = network.document.arcs;
   const lines = stage.arcs.map((rank): Line => [stage.disc(from[rank]), stage.disc(to[rank])]);
-  const room = new Room(stage, [...discs.values()], lines);
+  const room = new Room(stage, [...speakers.values()], lines);
   const places = new Map<number, Point>();
   let left = (stage.width * stage.height) / ROOM_FOR_ONE;
-  for (const v of inOrder(network, look, discs)) {
-    if (left <= 0 && !look.named[v]) break;
-    const at = room.take(discs.get(v)!, stage.widthOf(v), look.named[v] === 1);
-    if (at === null) continue;
+  const place = (v: number) => {
+    const at = room.take(speakers.get(v)!, stage.widthOf(v), named[v] === 1);
+    if (at === null) return;
     places.set(v, at);
     left--;
+  };
+  if (selected !== null && speakers.has(selected)) place(selected);
+  for (const v of speakers.keys()) if (named[v] && v !== selected) place(v);
+  for (const v of speakers.keys()) {
+    if (left <= 0) break;
+    if (!named[v]) place(v);
   }
   return places;
-}
-
-function inOrder(network: Network, { named, selected }: Look, discs: ReadonlyMap<number, Disc>): number[] {
-  const first = (v: number) => (v === selected ? 2 : named[v]);
-  return [...discs.keys()].sort((a, b) => first(b) - first(a) || network.degree(b) - network.degree(a) || a - b);
 }
 
 /** What is taken of the view: by variables, by names, and by what lies over it. */

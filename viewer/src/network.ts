@@ -19,6 +19,8 @@ export interface Joined {
 export class Network {
   readonly size: number;
   readonly arcCount: number;
+  /** All variables, those with the most arcs first. */
+  readonly byDegree: readonly number[];
   /** Arcs at variable v are `at[start[v]] .. at[start[v + 1]]`, as ranks, strongest first. */
   private readonly start: Int32Array;
   private readonly at: Int32Array;
@@ -36,6 +38,8 @@ export class Network {
       this.at[next[from[rank]]++] = rank;
       this.at[next[to[rank]]++] = rank;
     }
+    const all = Array.from({ length: this.size }, (_, v) => v);
+    this.byDegree = all.sort((a, b) => this.degree(b) - this.degree(a) || a - b);
   }
 
   /** The arc from one variable to another, if there is one. */

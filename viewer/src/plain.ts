@@ -100,7 +100,8 @@ export class PlainView implements NetworkView, Handled {
     const widthOf = (v: number) => nameWidth(network, look, v);
     const [covered, shown] = [this.host.covered(), Math.min(this.shown, MOST_ARCS)];
     const arcs = arcsUnderNames(look, shown);
-    const names = placeNames(network, look, [...drawn], { width, height, covered, arcs, disc, widthOf });
+    const variables = network.byDegree.filter((v) => drawn.has(v));
+    const names = placeNames(network, look, variables, { width, height, covered, arcs, disc, widthOf });
     const full = networkScene(network, look, shown, { width, height, thickness: this.magnified(), disc, names });
     const shapes = full.shapes.filter((s) => s.shape !== "group" || s.variable === undefined || drawn.has(s.variable));
     return { ...full, shapes };

@@ -128,6 +128,15 @@ const UNIFORMS = [
   "u_fade",
 ] as const;
 
+/** How arcs are drawn at the next frame: so many, with this share of their alpha, so much wider. */
+interface Drawing {
+  count(): number;
+  fade(): number;
+  width(): number;
+}
+
+const PLAINLY = { fade: () => 1, width: () => 1 };
+
 /** Arcs from one buffer, of which the first `count()` are drawn. */
 class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
   private readonly sent = new WeakSet<ProgramInfo>();
@@ -136,9 +145,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
     gl: WebGLRenderingContext,
     renderer: Sigma,
     private readonly directed: boolean,
-    private readonly count: () => number,
-    private readonly fade: () => number,
-    private readonly width: () => number,
+    private readonly drawing: Drawing,
   ) {
     super(gl, null, renderer);
   }
@@ -201,8 +208,8 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
     gl.uniform1f(uniformLocations.u_correctionRatio, params.correctionRatio);
     gl.uniform1f(uniformLocations.u_minEdgeThickness, params.minEdgeThickness);
     gl.uniform1f(uniformLocations.u_head, this.directed ? 1 : 0);
-    gl.uniform1f(uniformLocations.u_width, this.width());
-    gl.uniform1f(uniformLocations.u_fade, this.fade());
+    gl.uniform1f(uniformLocations.u_width, this.drawing.width());
+    gl.uniform1f(uniformLocations.u_fade, this.drawing.fade());
   }
 
   /** As sigma binds, but arcs that were sent already are not sent again. */
@@ -218,7 +225,7 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
 
   override drawWebGL(method: number, { gl, frameBuffer }: ProgramInfo): void {
     gl.bindFramebuffer(gl.FRAMEBUFFER, frameBuffer);
-    gl.drawArrays(method, 0, this.VERTICES * Math.min(this.count(), this.capacity));
+    gl.drawArrays(method, 0, this.VERTICES * Math.min(this.drawing.count(), this.capacity));
   }
 }
 
@@ -239,8 +246,9 @@ export function arcProgram(directed: boolean, drawn: DrawnArcs): EdgeProgramType
         gl.clear(gl.COLOR_BUFFER_BIT);
         this.render(renderer.getRenderParams());
       };
-      this.plain = new ArcBatch(gl, renderer, directed, () => drawn.count, () => drawn.fade, () => drawn.width); // prettier-ignore
-      this.focus = new ArcBatch(gl, renderer, directed, () => drawn.focus.length, () => 1, () => 1); // prettier-ignore
+      const drawing = { count: () => drawn.count, fade: () => drawn.fade, width: () => drawn.width };
+      this.plain = new ArcBatch(gl, renderer, directed, drawing);
+      this.focus = new ArcBatch(gl, renderer, directed, { ...PLAINLY, count: () => drawn.focus.length });
     }
 
     reallocate(capacity: number): void {

@@ -111,7 +111,7 @@ async function reach(path: string, request: RequestInit = {}): Promise<Response>
   try {
     return await fetch(path, { credentials: "same-origin", ...request });
   } catch {
-    throw new Refused("The server does not answer: was it stopped? Start it again and open the address that it prints.");
+    throw new Refused("The server does not answer: was it stopped? Start it again, and open the address it prints.");
   }
 }
 

@@ -75,7 +75,8 @@ test("variables are matched by name, and strangers are named", () => {
   const variables = (raw.variables as { name: string }[]).map((v) => ({ ...v })).reverse();
   variables[0].name = "new";
   const arcs = { from: [4], to: [2], strength: [1] }; // rain > wet, counted from the other end
-  const { document, counts, strangers, models } = compareDocuments(first, smallDocument({ variables, arcs, slider_start: 1 }));
+  const second = smallDocument({ variables, arcs, slider_start: 1 });
+  const { document, counts, strangers, models } = compareDocuments(first, second);
   assert.equal(counts.both, 1);
   assert.deepEqual(strangers, ["alone", "new"]);
   assert.equal(document.variables.length, 6);

@@ -67,7 +67,7 @@ const names = (selected: number | null, evidence: [number, number][] = [], chang
   const arcs = arcLook(network, LIGHT, null);
   const given = new Map(evidence);
   const look = lookOf({ network, palette: LIGHT, arcs, shown, selected, evidence: given, change: null });
-  return [...placeNames(network, look, [0, 1, 2, 3, 4], { ...stage, ...changes }).keys()];
+  return [...placeNames(network, look, network.byDegree, { ...stage, ...changes }).keys()];
 };
 
 test("names find their places in the order of what a reader looks for", () => {

@@ -66,7 +66,7 @@ def document(model: Any, room: int | None = ROOM, places: Positions | None = Non
     kind, known, arcs = kind_of(model), marginals(model), _arcs(model)
     source, target, strength = (column[:MAX_ARCS] for column in (arcs.source, arcs.target, arcs.strength))
     n_vars, n_arcs = len(model.variables), len(source)
-    notes = [*_notes(n_vars, len(arcs.source)), *filter(None, (arcs.note, known.note))]
+    notes = [*_notes(n_vars, len(arcs.source), kind.directed), *filter(None, (arcs.note, known.note))]
     local_part: Document = {"locals": None, "locals_omitted": True}
     if room is not None:
         told = _locals(model, kind, room)
@@ -199,18 +199,20 @@ def _share(sizes: np.ndarray, room: int) -> float:
     return float(max(0.0, equal[np.argmax(ascending > equal)]))
 
 
-def _notes(n_vars: int, n_arcs: int) -> list[str]:
-    notes = []
+def _notes(n_vars: int, n_arcs: int, directed: bool) -> list[str]:
+    notes, lines = [], "arcs" if directed else "edges"
     if n_arcs > MAX_ARCS:
-        notes.append(f"The strongest {MAX_ARCS:,} of {n_arcs:,} arcs are here: a browser draws no more in good time.")
+        notes.append(
+            f"The strongest {MAX_ARCS:,} of {n_arcs:,} {lines} are here: a browser draws no more in good time."
+        )
     if n_vars > LARGE:
         start = min(n_arcs, MAX_ARCS, ARCS_PER_VARIABLE * n_vars)
         notes.append(
-            f"All {n_vars:,} variables are drawn, at first with the {start:,} strongest arcs, for more would hide each "
-            "other: zoom in to read names, or find a variable by typing its name."
+            f"All {n_vars:,} variables are drawn, at first with the {start:,} strongest {lines}, for more would hide "
+            "each other: zoom in to read names, or find a variable by typing its name."
         )
     if n_arcs == 0:
-        notes.append("This model has no arcs: every variable stands alone.")
+        notes.append(f"This model has no {lines}: every variable stands alone.")
     return notes
 
 

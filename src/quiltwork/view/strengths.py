@@ -269,7 +269,7 @@ def members_arcs(model: Any) -> Arcs:
     pair = np.minimum(arcs.source, arcs.target) * n_vars + np.maximum(arcs.source, arcs.target)
     pair, first = np.unique(pair, return_index=True)  # the stronger of an arc and its reverse
     shown = strongest_first(pair // n_vars, pair % n_vars, arcs.strength[first], arcs.meaning, arcs.unit)
-    return shown._replace(note=f"The arcs are those of the member that weighs most: {kind.title}.")
+    return shown._replace(note=f"The edges are those of the member that weighs most: {kind.title}.")
 
 
 def _partners(n_items: int, scores: Any, meaning: str, unit: str = "") -> Arcs:

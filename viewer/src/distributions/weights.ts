@@ -27,7 +27,8 @@ export function logisticElement(
 
 export function gaussianElement(local: GaussianLocal, child: number, document: ViewDocument, go: Go): Node {
   const name = (v: number) => document.variables[v].name;
-  const formula = element("p", { class: "formula" }, `${isolated(short(name(child), 60))} = ${figure(local.intercept)}`);
+  const formula = element("p", { class: "formula" });
+  formula.append(`${isolated(short(name(child), 60))} = ${figure(local.intercept)}`);
   const terms = local.weights.slice(0, MOST_TERMS);
   for (const { variable, weight } of terms) {
     formula.append(

@@ -11,11 +11,12 @@ export function overview({ network, comparison }: PanelState, actions: PanelActi
   const unit = strength.unit ? `, in ${strength.unit}` : "";
   const some = network.arcCount > 0;
   const line = lineWord(directed);
+  const numbers = Object.entries(summary).map(([name, n]) => [name === "arcs" ? `${line}s` : name, n] as const);
   return [
     element("h2", { text: comparison === null ? "The network" : "Two networks" }),
-    ...(comparison === null ? [facts(Object.entries(summary))] : compared(comparison)),
+    ...(comparison === null ? [facts(numbers)] : compared(comparison)),
     remark(`The strength of an ${line}: ${strength.name}${unit}.`),
-    comparison && remark("Strengths of two models have no common scale; where both have an arc the better place counts."),
+    comparison && remark(`Two models' strengths have no common scale; of an ${line} in both the better place counts.`),
     some && element("h3", { text: `Strongest ${line}s` }),
     some && strongest(network, actions),
     element("h3", { text: "Using it" }),
