@@ -193,7 +193,8 @@ def judged(task: Task, found: Weighed) -> dict[str, Any]:
     return {
         "widths": found.widths, "valid_pll": found.valid,
         "pll": pseudo_likelihood(test, features)(found.weights)[0] / test.total,
-        "cmll": asked.mean, "cmll_error": asked.error, "cmll_rows": few.n_samples, "n_features": len(features),
+        "cmll": asked.mean, "cmll_error": asked.error, "cmll_rows": few.n_samples,
+        "cmll_exact": asked.exact, "cmll_unsettled": asked.n_unsettled, "n_features": len(features),
         "length": float(features.lengths.mean()), "structure_seconds": found.structure.seconds,
         "weight_seconds": found.seconds, "converged": found.converged,
     }  # fmt: skip
