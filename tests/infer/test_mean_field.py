@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from infer.markov_networks import codes_of, network, random_features
 from naive import boxes as naive
-from quiltwork.errors import IntractableError
+from quiltwork.errors import IntractableError, ResourceLimitError
 from quiltwork.infer.boxes import boxes_of
 from quiltwork.infer.boxes import given as after
 from quiltwork.infer.mean_field import mean_field
@@ -50,3 +50,11 @@ def test_a_saddle_is_left():
 def test_zeros_are_refused():
     with pytest.raises(IntractableError, match="every joint state is possible.*'bp' or 'mcsat'"):
         qw.query(qw.textbook("asia"), ["lung"], method="mf")
+
+
+def test_a_table_of_too_many_joint_states_is_refused():
+    model = network([2] * 30, [[(0, 1), (1, 1)]], [1.0])
+    with pytest.raises(ResourceLimitError, match="at most 4,096 joint states.*1,073,741,824; ask for fewer"):
+        qw.query(model, [f"v{v}" for v in range(30)], method="mf")
+    many = network([5000, 2], [[(0, 1), (1, 1)]], [1.0])
+    assert qw.query(many, ["v0"], method="mf").probabilities.shape == (5000,)

@@ -184,6 +184,10 @@ def test_too_many_runs_are_refused():
     model = network([2] * 14, [[(0, 1), (1, 1)]], [1.0])
     with pytest.raises(ResourceLimitError, match="8,192 runs"):
         qw.query(model, [f"v{v}" for v in range(14)], method="bp")
+    many = network([2] * 10 + [5000], [[(0, 1), (1, 1)]], [1.0])
+    with pytest.raises(ResourceLimitError, match="at most 4,096 joint states.*5,120,000; ask for fewer"):
+        qw.query(many, [f"v{v}" for v in range(11)], method="bp")
+    assert qw.query(many, ["v10"], method="bp").probabilities.shape == (5000,)
 
 
 @settings(max_examples=30)

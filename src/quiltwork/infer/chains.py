@@ -86,10 +86,10 @@ def batch_ends(n_samples: int, n_chains: int) -> list[int]:
 
 
 def check_cells(n_cells: int) -> int:
-    """The joint states of a query, if chains can tell so many apart."""
+    """The joint states of a query, if an estimate may be of so many."""
     if n_cells > MAX_CELLS:
         raise ResourceLimitError(
-            f"A query by sampling can tell apart {MAX_CELLS:,} joint states, and this one has {n_cells:,}; "
+            f"An estimate tells apart at most {MAX_CELLS:,} joint states, and this query has {n_cells:,}; "
             "ask for fewer variables at a time."
         )
     return n_cells

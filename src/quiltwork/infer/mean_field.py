@@ -22,6 +22,7 @@ from numba import njit
 
 from quiltwork.errors import IntractableError
 from quiltwork.infer.boxes import Boxes, boxes_of, given, holders
+from quiltwork.infer.chains import check_cells
 from quiltwork.rng import stream
 
 STARTS = 4
@@ -45,6 +46,8 @@ class MeanField(NamedTuple):
 def mean_field_query(model: Any, asked: list[int], codes: np.ndarray, seed: int) -> tuple[np.ndarray | None, bool]:
     """P(asked | evidence) as a product of the variables' distributions, None where the evidence is impossible; and
     whether the bound had stopped to rise."""
+    if len(asked) > 1:
+        check_cells(math.prod(model.variables[v].n_states for v in asked))
     boxes, certain = given(boxes_of(model), codes)
     if certain == -np.inf:
         return None, True

@@ -28,6 +28,7 @@ from numba import njit
 
 from quiltwork.errors import ResourceLimitError
 from quiltwork.infer.boxes import Boxes, boxes_of, given, starts
+from quiltwork.infer.chains import check_cells
 from quiltwork.infer.scopes import one_factor_per_scope
 
 DAMPING = ((200, 0.0), (300, 0.5), (1000, 0.9))  # rounds, and the share of the old message that is kept in them
@@ -79,6 +80,8 @@ def propagated_query(model: Any, asked: list[int], codes: np.ndarray) -> tuple[n
             f"Belief propagation asks for {len(asked)} variables one after another, which takes {n_runs:,} runs and "
             f"may take {MAX_RUNS:,}; ask for fewer variables at a time."
         )
+    if len(asked) > 1:
+        check_cells(n_runs * model.variables[asked[-1]].n_states)
     boxes, certain = given(boxes_of(model), codes)
     beliefs = propagate(boxes)
     if certain == -np.inf or not beliefs.possible:
