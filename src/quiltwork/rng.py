@@ -16,7 +16,7 @@ def seed_of(random_state: object, name: str = "random_state") -> int:
     """The integer seed meant by scikit-learn's `random_state`: None, an int, or a generator; `name` is for messages."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))

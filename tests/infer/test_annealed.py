@@ -13,7 +13,7 @@ import pytest
 
 import quiltwork as qw
 from infer.markov_networks import network, random_features
-from quiltwork.errors import IntractableError
+from quiltwork.errors import IntractableError, ParameterError
 from quiltwork.infer import annealed
 from quiltwork.infer.annealed import acceptance_ratio
 from quiltwork.infer.boxes import boxes_of
@@ -121,6 +121,27 @@ def test_the_seed_decides():
     model = network(*random_features(np.random.default_rng(1), 8, 20))
     a, b, c = (qw.log_partition(model, method="ais", n_walks=4, n_steps=5, seed=s) for s in (1, 1, 2))
     assert a == b and a.value != c.value
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_entries": 0}, {"max_entries": 1.5}, {"max_entries": "x"}, {"max_entries": None}, {"n_walks": 1},
+        {"n_walks": 10**12}, {"n_steps": 0}, {"n_steps": 10**12}, {"method": "gibbs"},
+    ],
+)  # fmt: skip
+def test_parameters_are_checked(wrong):
+    model = network([2, 2], [[(0, 0), (1, 0)]], [1.0])
+    with pytest.raises(ParameterError, match=f"'{next(iter(wrong))}' parameter of log_partition must be"):
+        qw.log_partition(model, **wrong)
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5, True, [1]])
+def test_a_wrong_seed_is_called_by_its_name(seed):
+    model = network([2, 2], [[(0, 0), (1, 0)]], [1.0])
+    for ask in (lambda: qw.log_partition(model, method="ais", seed=seed), lambda: qw.sample(model, 5, seed=seed)):
+        with pytest.raises(ParameterError, match="^'seed' must be None, an integer"):
+            ask()
 
 
 def test_zeros_are_refused():

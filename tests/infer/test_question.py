@@ -10,8 +10,10 @@ from scipy.sparse import csr_array
 from infer.networks import net, random_tables
 from quiltwork.errors import DataWarning, InputError, SchemaMismatchError
 from quiltwork.infer.blanket import log_conditionals, predict_proba
-from quiltwork.infer.exact import marginals
+from quiltwork.infer.exact import log_evidence, marginals
 from quiltwork.infer.likelihood import log_likelihood
+from quiltwork.infer.partition import log_partition
+from quiltwork.infer.query import query
 from quiltwork.infer.question import once_per_model, row_blocks
 from quiltwork.infer.sample import sample
 from quiltwork.models.textbook import textbook
@@ -92,3 +94,10 @@ def test_an_estimator_that_was_not_fitted_is_refused():
 
     with pytest.raises(InputError, match="Learner.*fit"):
         marginals(Learner())
+
+
+@pytest.mark.parametrize("evidence", [["smoke"], "smoke", "", 0, 3, [("smoke", "yes")], np.zeros(8)])
+def test_evidence_that_is_no_dictionary_is_refused(evidence):
+    for ask in (marginals, log_evidence, log_partition, lambda model, known: query(model, "lung", known)):
+        with pytest.raises(InputError, match="Evidence must be a dictionary from names to states. Got"):
+            ask(textbook("asia"), evidence)

@@ -290,7 +290,9 @@ WRONG = [
     {"k": 0}, {"structure": "dtls"}, {"prior_width": 0.0}, {"prior_width": -1.0}, {"max_iter": 0}, {"tol": -1.0},
     {"kappa": 0.0}, {"kappa": 1.5}, {"kappa": -0.1}, {"features": "prune-7"}, {"edge_penalty": 0.0}, {"rule": "xor"},
     {"lasso": -1.0}, {"objective": "both"}, {"batch": 0}, {"delta": 0.0}, {"tie": -1.0}, {"grace": 0}, {"memory": 0},
-    {"prior_width": (1.0, 0.0)}, {"prior_width": ()},
+    {"prior_width": (1.0, 0.0)}, {"prior_width": ()}, {"prior_width": "10,1"}, {"prior_width": ("a", "b")},
+    {"prior_width": np.nan}, {"prior_width": (1.0, np.nan)}, {"prior_width": {1: 2}}, {"prior_width": [[1.0]]},
+    {"prior_width": (1.0, None)}, {"prior_width": True}, {"prior_width": np.inf},
 ]  # fmt: skip
 
 

@@ -26,15 +26,15 @@ from quiltwork.infer.elimination import MAX_ENTRIES
 from quiltwork.infer.exact import LOG_EVIDENCE
 from quiltwork.infer.mean_field import mean_field
 from quiltwork.infer.propagate import propagate
-from quiltwork.infer.question import evidence_codes, implementation, model_of
+from quiltwork.infer.question import ENTRIES, evidence_codes, implementation, model_of
 from quiltwork.infer.undirected import boxed_log_mass
 from quiltwork.models.markov import MarkovNet
 from quiltwork.params import Choice, Integer, Param
 from quiltwork.rng import seed_of
 
 METHOD = Param("method", "auto", (Choice(("auto", "exact", "ais", "bp", "mf")),), "how to compute log Z")
-WALKS = Param("n_walks", 100, (Integer(2),), "walks of annealing in each direction")
-STEPS = Param("n_steps", 1000, (Integer(1),), "temperatures of annealing")
+WALKS = Param("n_walks", 100, (Integer(2, 10**6),), "walks of annealing in each direction")
+STEPS = Param("n_steps", 1000, (Integer(1, 10**8),), "temperatures of annealing")
 
 LOG_MASS: dict[type, Callable[..., float]] = {**LOG_EVIDENCE, MarkovNet: boxed_log_mass}
 
@@ -87,8 +87,9 @@ def log_partition(
     ('exact', 0.0, True)
     """
     model = model_of(model)
-    for param, wanted in ((METHOD, method), (WALKS, n_walks), (STEPS, n_steps)):
+    for param, wanted in ((METHOD, method), (ENTRIES, max_entries), (WALKS, n_walks), (STEPS, n_steps)):
         param.check("log_partition", wanted)
+    seed = seed_of(seed, "seed")
     codes = evidence_codes(model, evidence)
     if method in ("auto", "exact"):
         try:
@@ -105,8 +106,8 @@ def log_partition(
         beliefs = propagate(boxes)
         return LogPartition(certain + beliefs.log_mass, "bp", beliefs.converged, None)
     if method == "mf":
-        bound = mean_field(boxes, seed_of(seed))
+        bound = mean_field(boxes, seed)
         return LogPartition(certain + bound.bound, "mf", bound.converged, None, lower=certain + bound.bound)
-    found = anneal(boxes, n_walks, n_steps, seed_of(seed))
+    found = anneal(boxes, n_walks, n_steps, seed)
     value, lower, upper = (float(certain + x) for x in (found.value, found.lower, found.upper))
     return LogPartition(value, "ais", found.converged, found.error, lower, upper)

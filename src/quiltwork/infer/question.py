@@ -18,8 +18,11 @@ from quiltwork.data.columns import Columns, columns_of
 from quiltwork.data.dataset import NO_CODE, Dataset, Variable, position
 from quiltwork.data.numbers import Numbers
 from quiltwork.errors import InputError, IntractableError
+from quiltwork.params import Integer, Param
 
 Result = TypeVar("Result")
+
+ENTRIES = Param("max_entries", 2**27, (Integer(1),), "numbers an exact answer may hold at once")
 
 
 def model_of(model: Any) -> Any:
@@ -93,6 +96,8 @@ BLOCK_ENTRIES = 2**20
 
 def evidence_codes(model: Any, evidence: Mapping[str, object] | None) -> np.ndarray:
     """One row of codes: what is known about each variable, NO_CODE where nothing is."""
+    if not isinstance(evidence, Mapping | None):
+        raise InputError(f"Evidence must be a dictionary from names to states. Got {evidence!r} instead.")
     codes = np.full(len(model.variables), NO_CODE, np.uint16)
     column = {variable.name: v for v, variable in enumerate(model.variables)}
     for name, state in (evidence or {}).items():

@@ -43,7 +43,7 @@ def sample(model: Any, n: int, seed: object = 0) -> Any:
     """
     model = model_of(model)
     ROWS.check("sample", n)
-    drawn = implementation(SAMPLE, model, "sample")(model, int(n), seed_of(seed))
+    drawn = implementation(SAMPLE, model, "sample")(model, int(n), seed_of(seed, "seed"))
     return Numbers(model.variables, drawn) if isinstance(drawn, np.ndarray) else from_codes(model.variables, drawn)
 
 

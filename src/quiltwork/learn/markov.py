@@ -197,8 +197,8 @@ class MarkovNetwork(Learner):
 
     def _check(self, data: Dataset) -> None:
         """What would fail after the structure was found fails before."""
-        widths = np.atleast_1d(np.array(self.prior_width, np.float64)) if self.prior_width is not None else np.ones(1)
-        if widths.ndim > 1 or not len(widths) or not (widths > 0).all():
+        widths = [1.0] if self.prior_width is None else list(np.atleast_1d(np.array(self.prior_width, object)))
+        if not widths or not all(map(_ABOVE_ZERO.holds, widths)):
             raise ParameterError(
                 "The 'prior_width' parameter of MarkovNetwork must be None, a number above 0, or several of them. Got "
                 f"{self.prior_width!r} instead."
