@@ -249,11 +249,11 @@ def test_a_stream_whose_columns_change_is_refused():
     table = all_on(500)
     est = qw.MarkovNetwork(structure="dtsl").partial_fit(table)
     before = est.model_
-    with pytest.raises(SchemaMismatchError, match="columns of a stream must stay the same: 'f', 'g' came or went"):
+    with pytest.raises(SchemaMismatchError, match="stream's first: it lacks 'f' and it has 'g' besides. Give"):
         est.partial_fit({**{k: v for k, v in table.items() if k != "f"}, "g": table["f"]})
-    with pytest.raises(SchemaMismatchError, match="'g' came or went"):
+    with pytest.raises(SchemaMismatchError, match="first: it has 'g' besides"):
         est.partial_fit({**table, "g": table["f"]})
-    with pytest.raises(SchemaMismatchError, match="2 features, but Encoder is expecting 6"):
+    with pytest.raises(SchemaMismatchError, match="X has 2 features, but MarkovNetwork is expecting 6 .*: give all"):
         est.partial_fit(np.zeros((3, 2), int))
     assert est.model_ is before
     other_order = est.partial_fit(dict(reversed(table.items()))).model_
@@ -263,11 +263,40 @@ def test_a_stream_whose_columns_change_is_refused():
 @pytest.mark.filterwarnings("ignore:.*never seen")
 def test_new_states_and_missing_values_of_a_stream():
     est = qw.MarkovNetwork(structure="dtsl").partial_fit({"a": [0, 1, 0], "b": [0, 1, 1]})
-    with pytest.raises(DataError, match="Column 'b' of the stream has a value that is missing, or a state"):
-        est.partial_fit({"a": [0, 1], "b": [0, 7]})
+    for cell, told in ((7, "7"), (0.5, "0.5"), ("x", "'x'"), (None, "a missing value")):
+        with pytest.raises(DataError, match=f"Column 'b' .* first batch, 0, 1. Got {told} in row 1 of this one; show"):
+            est.partial_fit({"b": ["0", cell] if cell == "x" else [0, cell], "a": [0, 1]})
+    with pytest.raises(DataError, match="Column 'b' .* first batch, 0, 1. Got 7 in row 0"):
+        est.partial_fit(np.array([[0, 7], [1, 1]]))
+    assert est.model_.provenance["rows"] == 3
     patient = qw.MarkovNetwork(structure="dtsl", missing="drop").partial_fit({"a": [0, 1, 0], "b": [0, 1, 1]})
     patient.partial_fit({"a": [0, 1, None], "b": [0, 7, 0]})
     assert patient.model_.provenance["rows"] == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kappa": 0.5}, {"delta": 0.1}, {"tie": 0.5}, {"grace": 3}, {"memory": 5}, {"random_state": 1},
+        {"missing": "drop"}, {"unseen": "error"}, {"discretise": 3}, {"max_states": 9},
+    ],
+)  # fmt: skip
+def test_what_the_first_batch_has_settled_cannot_be_set_anew(change):
+    est = qw.MarkovNetwork(structure="dtsl").partial_fit(all_on(500)).set_params(**change)
+    with pytest.raises(ParameterError, match=f"'{next(iter(change))}' parameter of MarkovNetwork must stay .*set it"):
+        est.partial_fit(all_on(500))
+
+
+def test_how_weights_are_learned_may_be_set_anew_between_batches():
+    first, second = all_on(500), all_on(500, seed=1)
+    changed = qw.MarkovNetwork(structure="dtsl").partial_fit(first)
+    changed.set_params(features="default", prior_width=0.1, lasso=0.5, max_iter=50).partial_fit(second)
+    always = qw.MarkovNetwork(structure="dtsl", features="default", prior_width=0.1, lasso=0.5, max_iter=50)
+    assert changed.model_.features == always.partial_fit(first).partial_fit(second).model_.features
+    with pytest.raises(ParameterError, match="'prior_width' parameter of MarkovNetwork must be"):
+        changed.set_params(prior_width=-1.0).partial_fit(second)
+    with pytest.raises(ParameterError, match="'batch' parameter of MarkovNetwork must be None"):
+        changed.set_params(prior_width=1.0, lasso=0.0, objective="exact", batch=5).partial_fit(second)
 
 
 def test_a_stream_whose_trees_would_not_fit_is_refused(monkeypatch):

@@ -87,11 +87,14 @@ class Learner:
 
     def _begin(self, X: object, weights: object) -> tuple[Any, Any]:
         """Check the parameters, then read and encode the table; rows of weight 0 say nothing, and are left out."""
-        for param in self.parameters:
-            param.check(type(self).__name__, self.__dict__[param.name])
+        self._check_parameters()
         self._seed = seed_of(self.random_state)
         encoder, data = self._encode(X, weights)
         return encoder, with_weight(data)
+
+    def _check_parameters(self) -> None:
+        for param in self.parameters:
+            param.check(type(self).__name__, self.__dict__[param.name])
 
     def _encode(self, X: object, weights: object = None) -> tuple[Any, Any]:
         """The table as this learner takes it: an encoder, and what it makes of the rows."""

@@ -171,14 +171,21 @@ class MarkovNetwork(Learner):
 
         The trees grow as Hoeffding trees do, from each row once; the weights are learned from a sample of all rows so
         far (`memory`). Nothing else of earlier batches is kept.
+
+        What says how weights are learned (`features`, `prior_width`, `lasso`, `objective`, `batch`, `max_iter`, `tol`)
+        may be set anew between two batches and holds from the next on; what says how rows are read, kept and made into
+        trees is settled by the first.
         """
         if hasattr(self, "_stream"):
+            self._check_parameters()
+            self._stream.check_settled(self.get_params())
             data = self._stream.encode(X)
+            self._check(data)
         else:
             encoder, data = self._begin(X, None)
             self._check(data)
             rules = StreamRules(self.kappa, self.delta, self.tie, self.grace)
-            self._stream = Stream(encoder, rules, self.memory, self._seed)
+            self._stream = Stream(encoder, rules, self.memory, self._seed, self.get_params())
         began = time.perf_counter()
         with Threads(n_threads(self.n_jobs)) as threads:
             self._stream.feed(data, threads)
