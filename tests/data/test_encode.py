@@ -139,10 +139,19 @@ def test_missing_rows_are_dropped_with_their_weights_and_their_states():
 
 
 def test_dropping_every_row_or_every_weight_is_refused():
-    with pytest.raises(DataError, match="Every row has a missing value.*'state'"):
-        fit_encode({"a": [1, None], "b": [None, 2]}, missing="drop")
+    for table, weights in (({"a": [1, None], "b": [None, 2]}, None), ({"a": [1, None]}, [0, 1])):
+        with pytest.raises(DataError, match="Every row that counts has a missing value.*'state'"):
+            fit_encode(table, weights, missing="drop")
     with pytest.raises(DataError, match="not all be zero"):
-        fit_encode({"a": [1, None]}, weights=[0, 1], missing="drop")
+        fit_encode({"a": [1, None]}, weights=[0, 0], missing="drop")
+
+
+def test_rows_of_weight_zero_have_no_states_and_no_missing_values():
+    encoder, data = fit_encode({"a": [None, 1, 9, 2], "b": ["x", "y", "z", "x"]}, weights=[0, 2, 0, 1])
+    assert [v.states for v in encoder.variables] == [(1, 2), ("x", "y")]
+    assert data.n_samples == 2 and data.weights.tolist() == [2, 1]
+    with pytest.raises(DataError, match="'a' has a missing value .* in row 3:"):
+        fit_encode({"a": [None, 1, 9, None]}, weights=[0, 2, 0, 1])
 
 
 def test_missing_as_a_state_of_its_own():
@@ -163,7 +172,7 @@ def test_the_text_missing_beside_missing_values():
 @pytest.mark.parametrize("column", [[None, None], [np.nan, np.nan], ["", None][1:] * 2])
 @pytest.mark.parametrize("missing", ["error", "drop", "state"])
 def test_a_column_without_values(column, missing):
-    with pytest.raises(DataError, match="'b' has no values|Every row has a missing value"):
+    with pytest.raises(DataError, match="'b' has no values|Every row that counts has a missing value"):
         Encoder.fit({"a": [1, 2], "b": column}, missing=missing)
 
 
@@ -217,9 +226,9 @@ def test_weights_that_cannot_be(weights, words):
 
 
 def test_weights_are_kept():
-    _, data = fit_encode([[0], [1]], [0, 2])
-    assert data.weights.tolist() == [0.0, 2.0]
-    assert data.total == 2.0
+    _, data = fit_encode([[0], [1]], [0.5, 2])
+    assert data.weights.tolist() == [0.5, 2.0]
+    assert data.total == 2.5
     assert check_weights(None, 3) is None
 
 

@@ -71,6 +71,26 @@ def test_constant_and_duplicate_columns(structure):
     assert (("x0", "x1") in model.edges) == (structure != "independent")
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [*(qw.MarkovNetwork(structure=s, edge_penalty=2.0) for s in STRUCTURES), qw.DependencyNetwork(cpd="logistic")],
+    ids=[*STRUCTURES, "logistic"],
+)
+def test_rows_of_weight_zero_do_not_matter(learner):
+    """Not even for what is a state: theirs occur nowhere else, or are missing."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, 300), rng.integers(0, 3, 300)
+    table = {"a": a, "b": b, "c": (a + (rng.random(300) < 0.1)) % 2}
+    weights = rng.integers(0, 3, 300).astype(float)
+    odd = {"a": [x if w else None for x, w in zip(a.tolist(), weights)], "b": np.where(weights, b, 7), "c": table["c"]}
+    kept = rows_of(table, weights > 0)
+    alone = learner.fit(kept, sample_weight=weights[weights > 0]).model_
+    found = learner.fit(odd, sample_weight=weights).model_
+    assert [v.states for v in found.variables] == [(0, 1), (0, 1, 2), (0, 1)]
+    assert np.array_equal(qw.log_conditionals(found, kept), qw.log_conditionals(alone, kept))
+    assert np.isfinite(qw.log_conditionals(found, kept)).all()
+
+
 def test_only_trees_see_that_it_takes_two():
     """Pairwise features cannot say it: with them the rows are less likely."""
     train, test = all_on(), all_on(seed=1)

@@ -98,7 +98,8 @@ def fit_encode(
     max_states: int = 1000,
     discretise: Any = None,
 ) -> tuple[Encoder, Dataset]:
-    """Fit an Encoder and encode the same table, reading it once; with missing="drop", without its incomplete rows.
+    """Fit an Encoder and encode the same table, reading it once; without rows of weight 0 and,
+    with missing="drop", without incomplete ones.
 
     >>> encoder, data = fit_encode([["yes", 1], ["no", None], ["no", 2]], missing="drop")
     >>> data.to_dict()
@@ -152,17 +153,22 @@ def _fit(
 ) -> tuple[Encoder, Survey, np.ndarray | None]:
     columns = columns_of(X, max_states)
     weights = check_weights(weights, columns.n_samples)
+    counting = np.arange(columns.n_samples) if weights is None else np.flatnonzero(weights)
+    if weights is not None and len(counting) < columns.n_samples:  # the others say nothing, about states neither
+        columns, weights = columns.rows(weights > 0), weights[counting]
     edges = choose_edges(columns, discretise, weights)
     columns = cut_columns(columns, edges)
     survey = survey_columns(columns, len(columns.names), max_states)
     if missing == "drop" and survey.absent.any():
         keep = ~survey.incomplete_rows()
         if not keep.any():
-            raise DataError("Every row has a missing value, so missing='drop' leaves none: use missing='state'.")
+            raise DataError(
+                "Every row that counts has a missing value, so missing='drop' leaves none: use missing='state'."
+            )
         columns = columns.rows(keep)
         weights = None if weights is None else check_weights(weights[keep], columns.n_samples)
         survey = survey_columns(columns, len(columns.names), max_states)
-    variables = _variables(survey, missing, max_states)
+    variables = _variables(survey, missing, max_states, counting)
     if edges:
         variables = tuple(replace(v, edges=edges.get(v.name, ())) for v in variables)
     encoder = Encoder(variables, missing, unseen)
@@ -170,13 +176,13 @@ def _fit(
     return encoder, survey, weights
 
 
-def _variables(survey: Survey, missing: str, max_states: int) -> tuple[Variable, ...]:
+def _variables(survey: Survey, missing: str, max_states: int, row_of: np.ndarray) -> tuple[Variable, ...]:
     labels = survey.labels
     if _all_items(survey):  # an item that nobody or everybody has is still an item
         labels = [_BINARY[isinstance(known[0], bool)] for known in labels if known]
     states = [known or () for known in labels]
     for v in np.flatnonzero(survey.absent).tolist():
-        states[v] = _states_with_missing(survey, v, states[v], missing)
+        states[v] = _states_with_missing(survey, v, states[v], missing, row_of)
     for name, known in zip(survey.columns.names, states):
         if not known:
             raise DataError(f"Column {name!r} has no values: every cell is missing. Leave the column out.")
@@ -185,12 +191,12 @@ def _variables(survey: Survey, missing: str, max_states: int) -> tuple[Variable,
     return tuple(map(Variable, survey.columns.names, states))
 
 
-def _states_with_missing(survey: Survey, v: int, states: Labels, missing: str) -> Labels:
+def _states_with_missing(survey: Survey, v: int, states: Labels, missing: str, row_of: np.ndarray) -> Labels:
     name = survey.columns.names[v]
     if not survey.occurring(v):
         return ()
     if missing == "error":
-        row = int(np.flatnonzero(survey.absent_rows(v))[0])
+        row = row_of[np.flatnonzero(survey.absent_rows(v))[0]]
         raise DataError(
             f"Column {name!r} has a missing value (NaN, None or null) in row {row}: use missing='drop' to leave such "
             "rows out, or missing='state' to make it a state of its own."
