@@ -44,7 +44,7 @@ _HOME = {
     "Answer": "quiltwork.infer.answer",
     "GaussianAnswer": "quiltwork.infer.gaussian",
     "query": "quiltwork.infer.query",
-    "marginals": "quiltwork.infer.exact",
+    "marginals": "quiltwork.infer.marginals",
     "log_likelihood": "quiltwork.infer.likelihood",
     "log_partition": "quiltwork.infer.partition",
     "conditional_marginal_log_likelihood": "quiltwork.infer.groups",
@@ -94,10 +94,10 @@ if TYPE_CHECKING:
     from quiltwork.infer.answer import Answer
     from quiltwork.infer.blanket import blanket, log_conditionals, predict_proba, pseudo_log_likelihood
     from quiltwork.infer.consistent import dn_from_bn
-    from quiltwork.infer.exact import marginals
     from quiltwork.infer.gaussian import GaussianAnswer
     from quiltwork.infer.groups import conditional_marginal_log_likelihood
     from quiltwork.infer.likelihood import log_likelihood
+    from quiltwork.infer.marginals import marginals
     from quiltwork.infer.partition import log_partition
     from quiltwork.infer.predict import predict
     from quiltwork.infer.query import query

@@ -13,7 +13,7 @@ from naive.joint import elimination_order
 from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import ResourceLimitError
 from quiltwork.infer import elimination
-from quiltwork.infer.elimination import all_marginals, joint, joint_rows, make_plan, min_fill_order
+from quiltwork.infer.elimination import all_marginals, joint, joint_rows, least_width, make_plan, min_fill_order
 from quiltwork.infer.tables import compiled
 
 
@@ -29,6 +29,34 @@ def test_min_fill_is_that_of_counting_afresh(seed, n_vars, density):
     kept = rng.permutation(n_vars)[:2].tolist()
     kept = [v for v in kept if any(v in scope for scope in scopes)]
     assert min_fill_order([1] * n_vars, scopes, kept) == elimination_order(n_vars, scopes, kept)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.floats(0.2, 0.9))
+def test_no_order_is_narrower_than_the_least_width(seed, n_vars, density):
+    """The width of every order, by eliminating in it."""
+    rng = np.random.default_rng(seed)
+    edges = [[u, v] for u, v in itertools.combinations(range(n_vars), 2) if rng.random() < density]
+    widths = []
+    for order in itertools.permutations(range(n_vars)):
+        near = {v: {w for edge in edges if v in edge for w in edge} - {v} for v in range(n_vars)}
+        width = 0
+        for v in order:
+            around = near.pop(v)
+            width = max(width, len(around))
+            for u in around:
+                near[u] = (near[u] | around) - {u, v}
+        widths.append(width)
+    assert least_width(edges, 100) <= min(widths)
+
+
+def test_many_variables_that_hang_together_are_refused_before_an_order_is_looked_for(monkeypatch):
+    """Each of 2,000 variables is tied to four others: no few of them know each other well, and no order is narrow."""
+    rng = np.random.default_rng(0)
+    edges = [sorted({v, int(u)}) for v in range(2000) for u in rng.integers(0, 2000, 4) if u != v]
+    monkeypatch.setattr(elimination, "_connect", None)
+    with pytest.raises(ResourceLimitError, match="over 28 variables or more"):
+        min_fill_order([2] * 2000, edges)
 
 
 def test_ties_go_to_the_lowest_column():

@@ -18,7 +18,8 @@ from quiltwork.errors import ResourceLimitError, ZeroEvidenceError
 from quiltwork.infer import propagate as bp
 from quiltwork.infer.boxes import boxes_of
 from quiltwork.infer.boxes import given as after
-from quiltwork.infer.exact import log_evidence, marginals
+from quiltwork.infer.exact import log_evidence
+from quiltwork.infer.marginals import marginals
 from quiltwork.infer.propagate import propagate
 from quiltwork.infer.scopes import one_factor_per_scope
 

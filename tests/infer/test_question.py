@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from infer.networks import net, random_tables
 from quiltwork.errors import DataWarning, InputError, SchemaMismatchError
 from quiltwork.infer.blanket import log_conditionals, predict_proba
-from quiltwork.infer.exact import log_evidence, marginals
+from quiltwork.infer.exact import log_evidence
 from quiltwork.infer.likelihood import log_likelihood
+from quiltwork.infer.marginals import marginals
 from quiltwork.infer.partition import log_partition
 from quiltwork.infer.query import query
 from quiltwork.infer.question import once_per_model, row_blocks

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from infer.networks import dataset, net, random_rows, random_tables
 from naive import joint as naive
 from quiltwork.errors import DataWarning, InputError, ParameterError, UnknownVariableError
-from quiltwork.infer.exact import marginals
+from quiltwork.infer.marginals import marginals
 from quiltwork.rank import recommend as room
 from quiltwork.rank.recommend import item_scores, recommend
 

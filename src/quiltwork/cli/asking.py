@@ -36,6 +36,7 @@ def query(
                 "error": answer.error,
                 "r_hat": answer.r_hat,
                 "n_effective": answer.n_effective,
+                "width": answer.width,
                 "probabilities": [{"states": states, "probability": p} for *states, p in rows],
             }
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,7 @@ class Answer:
                    (belief propagation, mean field) has no error bar
     r_hat          how far the chains of a sampler agree, 1 is best; None for other methods
     n_effective    independent draws that the samples are worth; None for other methods
+    width          how many variables the largest table of an exact answer was over; None for other methods
 
     >>> rain = Answer(("rain",), (("no", "yes"),), np.array([0.8, 0.2]), "exact")
     >>> rain["yes"]
@@ -44,6 +47,7 @@ class Answer:
     error: float | None = 0.0
     r_hat: float | None = None
     n_effective: float | None = None
+    width: int | None = None
 
     def __post_init__(self) -> None:
         self.probabilities.setflags(write=False)
@@ -71,3 +75,22 @@ class Answer:
         for labels, p in zip(rows, self.probabilities.ravel()):
             lines.append("  ".join([*(label.ljust(w) for label, w in zip(labels, widths)), f"{p:11.6f}"]))
         return "\n".join(lines)
+
+
+class Marginals(dict[str, Any]):
+    """The distribution of each variable by name, and how far to trust them.
+
+    A variable with states has the array of their probabilities, a number its `Normal(mean, deviation)`.
+
+    method, converged, error  as in `Answer`
+
+    >>> found = Marginals({"rain": np.array([0.8, 0.2])}, "bp", True, None)
+    >>> found["rain"].tolist(), found.method
+    ([0.8, 0.2], 'bp')
+    """
+
+    def __init__(
+        self, by_name: Mapping[str, Any], method: str, converged: bool = True, error: float | None = 0.0
+    ) -> None:
+        super().__init__(by_name)
+        self.method, self.converged, self.error = method, converged, error

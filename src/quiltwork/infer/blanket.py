@@ -24,6 +24,7 @@ import numpy as np
 from numba import njit
 
 from quiltwork.data.dataset import NO_CODE, Dataset, position
+from quiltwork.errors import IntractableError
 from quiltwork.infer.conditionals import factor_logits
 from quiltwork.infer.dependency import dependency_logits
 from quiltwork.infer.gaussian import gaussian_log_conditionals
@@ -89,6 +90,11 @@ def predict_proba(model: Any, X: object, variable: str) -> np.ndarray:
     """
     model = model_of(model)
     target = position(variable, model.variables)
+    if not model.variables[target].states:
+        raise IntractableError(
+            f"Variable {variable!r} of this {type(model).__name__} is a number and has no states to give probabilities "
+            f"to; predict(model, X, {variable!r}) tells its mean given the others, and query its whole distribution."
+        )
     parts = [np.empty((0, model.variables[target].n_states))]
     for codes in blocks_about(model, X, target, first_state(model)[-1]):
         parts.append(_probabilities(target_logits(model, codes, target)))

@@ -25,24 +25,6 @@ from quiltwork.models.markov import MarkovNet
 from quiltwork.models.markov_tree import DiscreteTree
 
 
-def marginals(
-    model: Any, evidence: Mapping[str, object] | None = None, max_entries: int = MAX_ENTRIES
-) -> dict[str, np.ndarray]:
-    """The distribution of every variable given the evidence, by name, for about the price of two queries.
-
-    >>> from quiltwork.models.textbook import textbook
-    >>> marginals(textbook("asia"), {"smoke": "yes"})["lung"]
-    array([0.1, 0.9])
-    """
-    model = model_of(model)
-    codes = evidence_codes(model, evidence)
-    flat = implementation(MARGINALS, model, "marginals")(model, codes, max_entries)
-    if flat is None:
-        raise impossible(evidence)
-    ends = np.cumsum([variable.n_states for variable in model.variables])
-    return {variable.name: part for variable, part in zip(model.variables, np.split(flat, ends[:-1]))}
-
-
 def log_evidence(model: Any, evidence: Mapping[str, object], max_entries: int = MAX_ENTRIES) -> float:
     """log P(evidence); -inf for evidence that cannot happen.
 
@@ -63,12 +45,14 @@ def impossible(evidence: Mapping[str, object] | None) -> ZeroEvidenceError:
 # Bayesian networks
 
 
-def _bayesian_query(model: BayesianNet, asked: list[int], codes: np.ndarray, max_entries: int) -> np.ndarray | None:
+def _bayesian_query(
+    model: BayesianNet, asked: list[int], codes: np.ndarray, max_entries: int
+) -> tuple[np.ndarray, int] | None:
     net = compiled(model)
     families = relevant_families(net, asked, codes)
     plan = make_plan(net, families, _free(net, families, codes), asked, max_entries=max_entries)
     table, log_scale = joint(plan, codes)
-    return table / table.sum() if log_scale > -np.inf else None
+    return (table / table.sum(), plan.width) if log_scale > -np.inf else None
 
 
 def _bayesian_log_evidence(model: BayesianNet, codes: np.ndarray, max_entries: int) -> float:
@@ -133,7 +117,8 @@ def _free(net: CompiledNet, families: Iterable[int], codes: np.ndarray) -> set[i
     return {v for c in families for v in net.family(c) if codes[v] == NO_CODE}
 
 
-QUERY: dict[type, Callable[..., np.ndarray | None]] = {
+# P(asked | evidence) and how many variables the largest table was over, or None where the evidence is impossible
+QUERY: dict[type, Callable[..., tuple[np.ndarray, int] | None]] = {
     BayesianNet: _bayesian_query,
     DiscreteTree: tree_query,
     MarkovNet: boxed_query,

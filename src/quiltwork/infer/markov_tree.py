@@ -128,8 +128,10 @@ def tree_marginals(model: DiscreteTree, codes: np.ndarray, max_entries: int) -> 
     return out
 
 
-def tree_query(model: DiscreteTree, asked: list[int], codes: np.ndarray, max_entries: int) -> np.ndarray | None:
-    """P(asked | what is known), one axis per variable; None where the evidence cannot happen.
+def tree_query(
+    model: DiscreteTree, asked: list[int], codes: np.ndarray, max_entries: int
+) -> tuple[np.ndarray, int] | None:
+    """P(asked | what is known), one axis per variable, and its width; None where the evidence cannot happen.
 
     Messages carry an axis for every variable asked for below, so that no table is larger than the answer times the
     states of one variable.
@@ -148,7 +150,7 @@ def tree_query(model: DiscreteTree, asked: list[int], codes: np.ndarray, max_ent
         return None
     logs, axes = _joint(model, set(asked), codes, messages)
     table = np.exp(logs - logs.max())
-    return (table / table.sum()).transpose([axes.index(v) for v in asked])
+    return (table / table.sum()).transpose([axes.index(v) for v in asked]), len(asked) + 1
 
 
 def _joint(model: DiscreteTree, asked: set[int], codes: np.ndarray, messages: Messages) -> tuple[np.ndarray, list[int]]:

@@ -83,10 +83,10 @@ def query(
     names, states = tuple(v.name for v in picked), tuple(v.states for v in picked)
     if method == "exact" or (method == "auto" and type(model) in QUERY):
         try:
-            probabilities = implementation(QUERY, model, "query(method='exact')")(model, asked, codes, max_entries)
-            if probabilities is None:
+            found = implementation(QUERY, model, "query(method='exact')")(model, asked, codes, max_entries)
+            if found is None:
                 raise impossible(evidence)
-            return Answer(names, states, probabilities, "exact")
+            return Answer(names, states, found[0], "exact", width=found[1])
         except ResourceLimitError:
             if method == "exact":
                 raise
@@ -146,13 +146,18 @@ def _asked(model: Any, variables: str | Sequence[str]) -> list[int]:
     return asked
 
 
-def _about_numbers(
-    model: Any, asked: list[int], evidence: Mapping[str, object] | None, method: str, max_entries: int
-) -> GaussianAnswer:
+def check_exact(model: Any, method: str) -> None:
+    """Numbers are asked for in no other way."""
     if method not in ("auto", "exact"):
         raise InputError(
             f"A {type(model).__name__} is asked exactly: method must be 'auto' or 'exact'. Got {method!r} instead."
         )
+
+
+def _about_numbers(
+    model: Any, asked: list[int], evidence: Mapping[str, object] | None, method: str, max_entries: int
+) -> GaussianAnswer:
+    check_exact(model, method)
     known = evidence_numbers(model, evidence)
     for v in asked:
         if v in known:

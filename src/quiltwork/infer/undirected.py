@@ -31,14 +31,14 @@ SMALLEST_LOG = -600.0  # of a probability that a float holds with room to spare
 AT_A_TIME = 2**24  # entries that a kernel adds to before it returns
 
 
-def boxed_query(model: Any, asked: list[int], codes: np.ndarray, max_entries: int) -> np.ndarray | None:
-    """P(asked | evidence), or None where the evidence is impossible."""
+def boxed_query(model: Any, asked: list[int], codes: np.ndarray, max_entries: int) -> tuple[np.ndarray, int] | None:
+    """P(asked | evidence) and the width of its elimination, or None where the evidence is impossible."""
     boxes, certain = given(boxes_of(model), codes)
     if np.isfinite(boxes.weight).all():  # then what is cut off from the query is possible, and cannot matter
         boxes = reached(boxes, asked)
     plan, log_scale = _plan(boxes, asked, False, max_entries)
     table, more = joint(plan, _nothing(boxes))
-    return table / table.sum() if certain + log_scale + more > -np.inf else None
+    return (table / table.sum(), plan.width) if certain + log_scale + more > -np.inf else None
 
 
 def boxed_log_mass(model: Any, codes: np.ndarray, max_entries: int) -> float:

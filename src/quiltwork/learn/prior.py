@@ -15,7 +15,8 @@ import numpy as np
 from quiltwork.cpds.table import TableCPD
 from quiltwork.data.dataset import State, Variable, position
 from quiltwork.errors import ParameterError, UnknownStateError
-from quiltwork.infer.exact import log_evidence, marginals
+from quiltwork.infer.exact import log_evidence
+from quiltwork.infer.marginals import marginals
 from quiltwork.infer.query import query
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.search.leaf_priors import Box, Prior, even_prior
@@ -119,7 +120,7 @@ def prior_boxes(
             share = equivalent_sample_size * np.exp(log_evidence(narrowed, evidence))
             if share == 0.0:
                 continue
-            found = marginals(narrowed, evidence)
+            found = marginals(narrowed, evidence, "exact")
             row = np.empty(n_entries + 1)
             row[-1] = 1.0
             for v, variable in enumerate(variables):

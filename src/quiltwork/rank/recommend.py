@@ -27,7 +27,7 @@ import numpy as np
 from quiltwork.data.dataset import NO_CODE, position
 from quiltwork.errors import DataWarning, InputError, IntractableError, ResourceLimitError
 from quiltwork.infer.blanket import all_logits, first_state, target_logits
-from quiltwork.infer.exact import marginals
+from quiltwork.infer.marginals import marginals
 from quiltwork.infer.question import model_of, once_per_model, row_blocks, rows_of
 from quiltwork.infer.rankers import SCORES
 from quiltwork.infer.sample import sample
@@ -111,6 +111,11 @@ def _all_columns(model: Any) -> np.ndarray:
 def _checked(model: Any, columns: Iterable[int]) -> np.ndarray:
     for v in columns:
         variable = model.variables[v]
+        if not variable.states:
+            raise InputError(
+                f"Variable {variable.name!r} of this {type(model).__name__} is a number, not an item that is chosen or "
+                f"not; predict(model, X, {variable.name!r}) tells the mean of a number given the others."
+            )
         if variable.n_states != 2:
             raise InputError(
                 f"An item must have two states, not chosen and chosen. Variable {variable.name!r} has "
@@ -200,7 +205,7 @@ def _popularity(model: Any) -> np.ndarray:
         first = first_state(model)
         return np.log(model.state_counts[first[:-1] + 1] + 0.5) - np.log(model.state_counts[first[:-1]] + 0.5)
     try:
-        exact = marginals(model, max_entries=POPULARITY_ENTRIES)
+        exact = marginals(model, method="exact", max_entries=POPULARITY_ENTRIES)
         shares = [(p[0], p[1] if len(p) > 1 else 0.0) for p in exact.values()]
     except (ResourceLimitError, IntractableError):
         rows = sample(model, POPULARITY_ROWS, seed=0)
