@@ -52,6 +52,27 @@ def test_wrong_questions_end_in_one_sentence(cli, words, says):
     assert code == 2 and out == "" and says in err and err.count("\n") == 1
 
 
+def test_evidence_may_be_listed_with_commas(cli):
+    apart = cli("query", "mn.qw", "bronc", "--given", "smoke=yes", "xray=no", "--json")
+    assert apart[0] == 0 and apart == cli("query", "mn.qw", "bronc", "--given", "smoke=yes,xray=no", "--json")
+    assert apart == cli("query", "mn.qw", "bronc", "--given", "smoke=yes, xray=no", "--json")
+    code, _, err = cli("query", "mn.qw", "bronc", "--given", "smoke=yes,no")
+    assert code == 2 and "'smoke' has no state 'yes,no'" in err
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_evaluate_tells_how_far_to_trust_a_sampled_cmll(cli, monkeypatch, agree):
+    monkeypatch.setattr("quiltwork.infer.groups.MAX_JOINT", 1)
+    monkeypatch.setattr("quiltwork.infer.groups.R_HAT_LIMIT", 100.0 if agree else 0.5)
+    qw.sample(qw.textbook("asia"), 3, seed=0).to_pandas().to_csv("few.csv", index=False)
+    told = json.loads(cli("evaluate", "mn.qw", "few.csv", "--metric", "cmll", "--json")[1])["cmll"]
+    assert told["method"] == "gibbs" and told["exact"] < 1 and told["r_hat"] >= 1
+    assert told["converged"] == agree and told["n_unsettled"] == (0 if agree else 3)
+    said = cli("evaluate", "mn.qw", "few.csv", "--metric", "cmll")[1]
+    assert "cmll is by gibbs, ±" in said and "% of it exact" in said
+    assert ("; the chains agree" if agree else "; the chains of 3 rows do not agree") in said
+
+
 def test_evaluate_tells_the_groups_of_cmll(cli):
     code, out, _ = cli("evaluate", "mn.qw", "asia.csv", "--metric", "ll,pll,cmll", "--json")
     found = json.loads(out)

@@ -178,6 +178,24 @@ def test_large_parts_are_eliminated_where_narrow_and_sampled_where_not(monkeypat
         qw.conditional_marginal_log_likelihood(dense, rows, everyone, "exact")
 
 
+@pytest.mark.parametrize("method", ["gibbs", "mcsat"])
+def test_a_method_that_was_not_needed_is_not_said_to_have_been_used(method):
+    """v2 is in no feature, and what is alone in its part is never sampled; of a missing value there is no marginal."""
+    model = network([2, 2, 2], [[(0, 1), (1, 1)]], [1.0])
+
+    def ask(rows, groups):
+        return qw.conditional_marginal_log_likelihood(model, rows, groups, method, n_samples=80, burn_in=10)
+
+    rows = np.array([[0, 1, 1], [1, 1, 0]])
+    for groups in ([["v2"]], [["v0", "v2"]], 3):
+        alone = ask(rows, groups)
+        assert (alone.method, alone.exact, alone.error, alone.r_hat, alone.converged) == ("exact", 1.0, 0.0, 1.0, True)
+    some = ask(rows, 1)
+    assert some.method == method and some.exact == pytest.approx(1 / 3) and "33% of the marginals exact" in str(some)
+    gaps = {"v0": [0, None], "v1": [1, 0], "v2": [None, None]}
+    assert ask(gaps, [["v0", "v1", "v2"]]).exact == 0.0
+
+
 def test_groups_of_one_are_the_pseudo_likelihood_and_models_of_tables_are_sampled():
     data = qw.sample(qw.textbook("cancer"), 40, seed=0)
     field = qw.learn("hrf", data, k=3, k_star=4)

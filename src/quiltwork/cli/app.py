@@ -233,7 +233,8 @@ def query(
     model: Model,
     variables: Annotated[list[str], typer.Argument(help="The variables whose joint distribution is asked for.")],
     given: Annotated[
-        list[str] | None, typer.Option("--given", help="Evidence: --given smoke=yes xray=no.", show_default=False)
+        list[str] | None,
+        typer.Option("--given", help="Evidence: --given smoke=yes xray=no, or smoke=yes,xray=no.", show_default=False),
     ] = None,
     method: Annotated[
         str,
@@ -276,7 +277,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Write a model in another format: .qw, .bif, .xmlbif, .uai, and the last three with .gz."""
+    """Write a model in another format: .qw, .bif, .xmlbif, .uai, or Libra's .bn, .dn or .mn; all but .qw also with .gz."""
     from quiltwork.cli.asking import convert
 
     convert(source, target, json)

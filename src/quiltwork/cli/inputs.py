@@ -163,19 +163,30 @@ def check_target(path: Path, endings: Sequence[str]) -> None:
 
 
 def evidence(assignments: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Evidence from words like `smoke=yes`; a name may hold a '=' itself.
+    """Evidence from words like `smoke=yes` or `smoke=yes,xray=no`; a name may hold a '=' itself, and a state a comma.
 
-    >>> evidence(["smoke=yes", "a=b=no"], ["smoke", "a=b"])
-    {'smoke': 'yes', 'a=b': 'no'}
+    >>> evidence(["smoke=yes,xray=no", "a=b=no"], ["smoke", "xray", "a=b"])
+    {'smoke': 'yes', 'xray': 'no', 'a=b': 'no'}
     """
     known: dict[str, str] = {}
-    for word in assignments:
+    for word in (part for words in assignments for part in _assignments(words, names)):
         cuts = [i for i, c in enumerate(word) if c == "="]
         if not cuts:
-            raise InputError(f"Evidence must be written variable=state. Got {word!r} instead.")
+            raise InputError(f"Evidence must be written variable=state, as in --given smoke=yes. Got {word!r} instead.")
         cut = next((i for i in cuts if word[:i] in names), cuts[0])
         name, state = word[:cut], word[cut + 1 :]
         if known.get(name, state) != state:
             raise InputError(f"The evidence gives {name!r} two states, {known[name]!r} and {state!r}; give one.")
         known[name] = state
     return known
+
+
+def _assignments(words: str, names: Sequence[str]) -> list[str]:
+    """Words cut at the commas that follow an assignment and are followed by a name and a '='."""
+    parts: list[str] = []
+    for piece in words.split(","):
+        if parts and not ("=" in parts[-1] and any(piece.lstrip().startswith(f"{name}=") for name in names)):
+            parts[-1] += f",{piece}"
+        else:
+            parts.append(piece.lstrip() if parts else piece)
+    return parts

@@ -42,6 +42,8 @@ def learn(table: Path, output: Path, model_name: str, parameters: dict[str, Any]
 
 # evaluate
 
+CMLL = ("groups", "method", "exact", "error", "converged", "n_unsettled", "r_hat")  # what is told of one
+
 
 def evaluate(model_path: Path, table: Path, metric: str | None, split: str, protocol: str, json: bool) -> None:
     """By the metrics asked for; else by the likelihoods the model can tell, or by rankings if there are none."""
@@ -73,7 +75,7 @@ def _likelihoods(
             if name == "cmll":
                 found = conditional_marginal_log_likelihood(model, data)
                 values[name] = found.rows
-                told["cmll"] = {k: getattr(found, k) for k in ("groups", "method", "exact", "error")}
+                told["cmll"] = {k: getattr(found, k) for k in CMLL}
             else:
                 values[name] = judging.likelihood(name)(model, data)
         except judging.CANNOT_TELL:
@@ -92,8 +94,13 @@ def _show_likelihoods(told: dict[str, Any], values: dict[str, np.ndarray], json:
         show.table(["metric", "mean per row", "± standard error"], rows, f"{told['rows']} rows")
         if "cmll" in told:
             cmll = told["cmll"]
-            sure = "exact" if cmll["method"] == "exact" else f"by {cmll['method']}, ± {show.number(cmll['error'], 6)}"
+            sure = "exact" if cmll["method"] == "exact" else _sampled(cmll)
             show.say(f"cmll is {sure}; groups: " + " | ".join(", ".join(group) for group in cmll["groups"]) + "\n")
+
+
+def _sampled(cmll: dict[str, Any]) -> str:
+    settled = "the chains agree" if cmll["converged"] else f"the chains of {cmll['n_unsettled']} rows do not agree"
+    return f"by {cmll['method']}, ± {show.number(cmll['error'], 6)}, {cmll['exact']:.0%} of it exact; {settled}"
 
 
 def _show_rankings(told: dict[str, Any], values: dict[str, float], json: bool) -> None:

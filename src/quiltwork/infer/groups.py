@@ -55,7 +55,7 @@ class GroupLikelihood:
     rows         (rows,) the value of each row
     groups       names of the variables of each group
     method       "exact", or how the marginals that are not were sampled
-    exact        share of the marginals that are exact
+    exact        share of the marginals that are exact; of a missing value there is none, and the rest were sampled
     error        standard error of the mean over the rows that comes from sampling; 0.0 where all marginals are exact
     r_hat        how far the chains of the worst sampled marginal agree, 1 is best; 1.0 where all marginals are exact
     n_unsettled  rows of whose sampled marginals one or more have chains that disagree: their values are rough, and the
@@ -125,18 +125,24 @@ def conditional_marginal_log_likelihood(
     for param, value in ((METHOD, method), (DRAWS, n_samples), (BURN_IN, burn_in)):
         param.check("conditional_marginal_log_likelihood", value)
     seed = seed_of(seed, "seed")
+    if not all(variable.states for variable in model.variables):
+        raise IntractableError(
+            f"A {type(model).__name__} is of numbers, whose groups have densities and no probabilities of states; use "
+            "pseudo_log_likelihood or log_likelihood."
+        )
     columns = _columns(model, groups, seed)
     codes = rows_of(model, X).states()
     sampler = Sampler(method, n_samples, burn_in, seed)
     of_group = _markov_group if isinstance(model, MarkovNet) else _any_group
     told = [of_group(model, np.array(group), codes, sampler) for group in columns]
     n_sampled = sum(each.n_sampled for each in told)
+    n_asked = np.count_nonzero(codes[:, [v for group in columns for v in group]] != NO_CODE)
     r_hats = np.max([each.r_hat for each in told], axis=0, initial=1.0)
     return GroupLikelihood(
         rows=np.sum([each.logs for each in told], axis=0),
         groups=tuple(tuple(model.variables[v].name for v in group) for group in columns),
         method="exact" if not n_sampled else "gibbs" if method == "auto" else method,
-        exact=1.0 - n_sampled / max(1, len(codes) * sum(map(len, columns))),
+        exact=1.0 - n_sampled / max(1, n_asked),
         error=math.sqrt(np.sum([each.squared for each in told])) / max(1, len(codes)),
         r_hat=float(r_hats.max(initial=1.0)),
         n_unsettled=int((r_hats > R_HAT_LIMIT).sum()),
@@ -223,7 +229,7 @@ def _markov_group(model: MarkovNet, group: np.ndarray, codes: np.ndarray, sample
     whole = np.flatnonzero((codes != NO_CODE).all(axis=1))
     shape = len(codes), len(group)
     logs, squared, left = np.zeros(shape), np.zeros(shape), np.ones(shape, np.bool_)
-    at_a_time = max(1, min(ROWS, KERNEL_ENTRIES // (len(part.weight) + limit)))
+    at_a_time = max(1, min(ROWS, KERNEL_ENTRIES // (1 + len(part.weight) + limit)))
 
     def some_rows(k: int) -> Iterator[None]:
         for rows in np.split(whole[k * ROWS : (k + 1) * ROWS], range(at_a_time, ROWS, at_a_time)):
