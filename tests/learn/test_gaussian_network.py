@@ -510,3 +510,11 @@ def test_sparse_tables_and_one_column():
     X = np.random.default_rng(0).poisson(0.6, (400, 4)).astype(float)
     assert qw.learn("gbn", csr_array(X), search="climb").arcs == qw.learn("gbn", X, search="climb").arcs
     assert qw.learn("gbn", {"a": [1.0, 2.0, 4.0]}).arcs == []
+
+
+def test_a_parameter_that_cuts_numbers_into_bins_is_told_where_it_belongs():
+    for ask in (lambda: qw.GaussianNetwork(discretise=3), lambda: qw.GaussianNetwork().set_params(discretise=3)):
+        with pytest.raises(
+            (TypeError, ParameterError), match="takes numbers as they are; BayesianNetwork.*it has penalty"
+        ):
+            ask()

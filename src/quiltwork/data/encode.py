@@ -98,8 +98,9 @@ def fit_encode(
     max_states: int = 1000,
     discretise: Any = None,
 ) -> tuple[Encoder, Dataset]:
-    """Fit an Encoder and encode the same table, reading it once; without rows of weight 0 and,
-    with missing="drop", without incomplete ones.
+    """Fit an Encoder and encode the same table, reading it once.
+
+    Rows of weight 0 are left out and, with missing="drop", incomplete ones.
 
     >>> encoder, data = fit_encode([["yes", 1], ["no", None], ["no", 2]], missing="drop")
     >>> data.to_dict()

@@ -8,7 +8,7 @@ its own classes are loaded only when it asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from quiltwork.data.bins import SAYS, read_bins
@@ -56,7 +56,7 @@ class Learner:
             known = {p.name: p.default for p in cls.parameters}
             for name in given:
                 if name not in known:
-                    raise TypeError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+                    raise TypeError(_no_parameter(cls.__name__, name, known))
             self.__dict__.update({**known, **given})
 
         __init__.__signature__ = signature(cls.parameters)  # type: ignore[attr-defined]
@@ -71,7 +71,7 @@ class Learner:
         known = self.get_params()
         for name, value in given.items():
             if name not in known:
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+                raise ParameterError(_no_parameter(type(self).__name__, name, known))
             self.__dict__[name] = value
         return self
 
@@ -145,6 +145,13 @@ class Learner:
         values = self.get_params()
         changed = [p.name for p in self.parameters if repr(values[p.name]) != repr(p.default)]
         return f"{type(self).__name__}({', '.join(f'{name}={values[name]!r}' for name in changed)})"
+
+
+def _no_parameter(learner: str, name: str, known: Iterable[str]) -> str:
+    told = f"{learner} has no parameter {name!r}"
+    if name == "discretise":
+        told += ", for it takes numbers as they are; BayesianNetwork and others of states cut them into bins"
+    return f"{told}; it has {', '.join(known)}."
 
 
 def with_weight(data: Any) -> Any:
