@@ -11,7 +11,17 @@ from quiltwork.errors import DataError, ParameterError, ResourceLimitError, Sche
 from quiltwork.infer.blanket import log_conditionals
 from quiltwork.models.dependency import DependencyNet
 from quiltwork.search import boost_state
-from quiltwork.search.boost import SIZES, _goes_on, _last_good, fit_boosted
+from quiltwork.search.boost import (
+    FEWEST_DRAWN,
+    MOST_DRAWN,
+    SIZES,
+    _goes_on,
+    _last_good,
+    _limits,
+    _Problem,
+    _Rules,
+    fit_boosted,
+)
 from quiltwork.search.boost_state import Limits, Scratch, Target, Trees, indicator_states, tabulate
 from quiltwork.search.descent import fit_logistic
 from quiltwork.search.gradient_trees import LEAST_SLOPE, grow_trees
@@ -379,6 +389,13 @@ def test_a_rule_without_exceptions_needs_few_trees():
     fits = fit_boosted(data, data)
     assert (fits.log_likelihoods > -0.02).all()
     assert max(cpd.n_trees for cpd in fits.cpds) <= 2
+
+
+@pytest.mark.parametrize("share, n_drawn", [(0.01, FEWEST_DRAWN), (0.2, 60), (0.9, MOST_DRAWN), (1.0, 299)])
+def test_a_share_of_the_indicators_is_drawn_and_all_of_them_where_all_are_wanted(share, n_drawn):
+    data = dataset(random_table(0, 50, [2] * 300), [2] * 300)
+    problem = _Problem.of(data, data, False, None)
+    assert _limits(problem, _Rules(8, share, 0.1, 10.0, 10, 10, 0), 299, 1).n_drawn == n_drawn
 
 
 def test_the_size_is_the_one_that_held_out_rows_prefer():

@@ -103,7 +103,7 @@ def fit_boosted(
 
     start       a linear predictor for each target, or None to start from how often each state occurs
     max_leaves  of a tree
-    share       of the indicators that a tree may ask about, where that is neither very few nor very many
+    share       of the indicators that a tree may ask about, less where that is very many; 1 for all of them
     rate        what part of a leaf's value is added
     l2          slope of the rows that draw a leaf's value to zero
     max_rounds  most trees
@@ -311,7 +311,7 @@ def _rounds(problem: _Problem, rules: _Rules, target: Target) -> tuple[Trees, fl
 
 
 def _limits(problem: _Problem, rules: _Rules, n_candidates: int, n_channels: int) -> Limits:
-    most = max(MOST_DRAWN, 2 * math.isqrt(n_candidates))
+    most = n_candidates if rules.share == 1.0 else max(MOST_DRAWN, 2 * math.isqrt(n_candidates))
     n_drawn = min(n_candidates, max(FEWEST_DRAWN, min(most, round(rules.share * n_candidates))))
     # A step from row to row and over its words, and for each drawn indicator a jump that no processor foresees.
     row_cost = 3.0 + problem.table.by_row.shape[1] + 4.0 * problem.ones_per_row * n_drawn / n_candidates
