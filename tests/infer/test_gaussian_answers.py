@@ -233,8 +233,13 @@ def test_the_blanket_makes_others_irrelevant():
 
 def test_probabilities_of_states_cannot_be_asked():
     net, mean, covariance = random_net(9)
-    with pytest.raises(IntractableError, match="predict_proba cannot be answered by a GaussianNet"):
-        qw.predict_proba(net, rows_of(0, mean, covariance), "v1")
+    rows = rows_of(0, mean, covariance)
+    with pytest.raises(IntractableError, match=r"'v1' of this GaussianNet is a number.*predict\(model, X, 'v1'\)"):
+        qw.predict_proba(net, rows, "v1")
+    with pytest.raises(InputError, match=r"'v0' of this GaussianNet is a number, not an item.*predict\(model, X, 'v0'"):
+        qw.item_scores(net, rows)
+    with pytest.raises(IntractableError, match="GaussianNet is of numbers.*pseudo_log_likelihood or log_likelihood"):
+        qw.conditional_marginal_log_likelihood(net, rows, groups=2)
 
 
 def test_evidence_that_contradicts_the_model_is_answered_with_a_warning():

@@ -183,12 +183,12 @@ def test_a_method_that_was_not_needed_is_not_said_to_have_been_used(method):
     """v2 is in no feature, and what is alone in its part is never sampled; of a missing value there is no marginal."""
     model = network([2, 2, 2], [[(0, 1), (1, 1)]], [1.0])
 
-    def ask(rows, groups):
-        return qw.conditional_marginal_log_likelihood(model, rows, groups, method, n_samples=80, burn_in=10)
+    def ask(rows, division):
+        return qw.conditional_marginal_log_likelihood(model, rows, division, method, n_samples=80, burn_in=10)
 
     rows = np.array([[0, 1, 1], [1, 1, 0]])
-    for groups in ([["v2"]], [["v0", "v2"]], 3):
-        alone = ask(rows, groups)
+    for division in ([["v2"]], [["v0", "v2"]], 3):
+        alone = ask(rows, division)
         assert (alone.method, alone.exact, alone.error, alone.r_hat, alone.converged) == ("exact", 1.0, 0.0, 1.0, True)
     some = ask(rows, 1)
     assert some.method == method and some.exact == pytest.approx(1 / 3) and "33% of the marginals exact" in str(some)

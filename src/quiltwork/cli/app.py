@@ -277,7 +277,7 @@ def convert(
     target: Annotated[Path, typer.Argument(help="The file to write; its ending says the format.", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Write a model in another format: .qw, .bif, .xmlbif, .uai, or Libra's .bn, .dn or .mn; all but .qw also with .gz."""
+    """Write a model in another format: .qw, .bif, .xmlbif, .uai, Libra's .bn, .dn or .mn; all but .qw take .gz too."""
     from quiltwork.cli.asking import convert
 
     convert(source, target, json)
