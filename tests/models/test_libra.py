@@ -169,8 +169,12 @@ def test_a_tree_deeper_than_the_stack_is_read():
 
 @pytest.mark.parametrize("text, line, said", [
     (b"", None, "the file is empty"),
-    (b"2,x\nMN {\n}\n", 1, "a schema must be whole numbers"),
-    (b"2,0\nMN {\n}\n", 1, "a variable must have from 1 to"),
+    (b"2,x\nMN {\n}\n", 1, "a schema must be the number of states.*from 1 to 65534. Got 'x'"),
+    (b"2,0\nMN {\n}\n", 1, "from 1 to 65534. Got '0'"),
+    (b"2,99999999999999999999\nMN {\n}\n", 1, "from 1 to 65534. Got '99999999999999999999'"),
+    (b"2,-3\nMN {\n}\n", 1, "from 1 to 65534. Got '-3'"),
+    (b"2,2\nMN {\n1 +v99999999999_1\n}\n", 3, "expected a condition such as"),
+    (b"2,2\nMN {\n1.5 +v0_", 3, "expected a condition such as"),
     (b"2,2\n", 1, "the file ends where MN, BN or DN should stand"),
     (b"2,2\nXY {\n}\n", 2, "expected MN, BN or DN, got 'XY'"),
     (b"2,2\nMN {\n1.0 +v2_0\n}\n", 3, "there is no variable v2: the first line says 2 variables"),
@@ -244,11 +248,18 @@ def test_missing_values_weights_and_states_without_a_schema(tmp_path):
 
 @pytest.mark.parametrize("rows, schema, line, said", [
     ("0,1\n0\n", None, 2, "a row must have 2 values, as the first has. Got 1"),
-    ("0,1\n0,x\n", None, 2, "a value must be a whole number or \\*. Got 'x'"),
+    ("0,1\n0,x\n", None, 2, "a value must be a whole number below 65534, or \\*. Got 'x'"),
+    ("0,1\n0,99999999999999999999999\n", None, 2, "Got '99999999999999999999'"),
+    ("0,1\n0,0000000000000000000000099\n", None, 2, "Got '0000"),
+    ("0,--1\n", None, 1, "Got '--1'"),
+    ("0,*1\n", None, 1, "Got '\\*1'"),
+    ("0,1_0\n", None, 1, "Got '1_0'"),
+    ("0,65534\n", None, 1, "v1 must be from 0 to 65533, or \\*. Got 65534"),
+    ("0,-2\n", None, 1, "or \\*. Got -2"),
     ("0,1\n0,-2\n", None, 2, "Got -2"),
     ("0,1\n0,2\n", "2,2\n", 2, "v1 must be from 0 to 1, or \\*. Got 2"),
     ("0,1\n", "2,2,2\n", 1, "the schema says 3"),
-    ("x|0,1\n", None, 1, "a weight must be a number of at least 0. Got 'x'"),
+    ("x|0,1\n", None, 1, "a weight must be a finite number of at least 0. Got 'x'"),
     ("\n\n", None, None, "no rows"),
 ])  # fmt: skip
 def test_data_that_cannot_be_read_is_refused_with_the_line(tmp_path, rows, schema, line, said):

@@ -1,7 +1,7 @@
 """Data files of the Libra toolkit: rows of whole numbers.
 
     0,0,1,0,3        one row to a line, the states of the variables separated by commas
-    1,*,*,1,2        an asterisk is a missing value
+    1,*,-1,1,2       an asterisk, or -1, is a missing value
     2.5|0,1,1,0,0    a number and a bar before a row are its weight, 1 where there is none
 
 A schema is one such line with the number of states of each variable. It lies beside the data, in a file of the same
@@ -13,6 +13,7 @@ they are v0, v1, ...
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,10 @@ from quiltwork.data.dataset import NO_CODE, Dataset, Variable, from_codes
 from quiltwork.errors import FormatError
 
 MISSING = -1
+MOST_STATES = NO_CODE - 1
+
+_BAD_WORD = re.compile(rb"(?:^|,)(?![ \t]*(?:\*|[+-]?[0-9]{1,18})[ \t]*(?:,|$))([^,]*)")
+_COUNT = re.compile(rb"[ \t]*[0-9]{1,5}[ \t]*")
 
 
 def read_libra_data(path: Path) -> Dataset:
@@ -59,13 +64,16 @@ def libra_variables(n_states: np.ndarray) -> tuple[Variable, ...]:
 
 def libra_schema(line: bytes, path: str, number: int) -> np.ndarray:
     """The numbers of states that a line says."""
-    try:
-        n_states = np.array([int(word) for word in line.split(b",")], np.int64)
-    except (ValueError, OverflowError):
-        raise FormatError("a schema must be whole numbers separated by commas.", path, number) from None
-    if (n_states < 1).any() or (n_states >= NO_CODE).any():
-        raise FormatError(f"a variable must have from 1 to {NO_CODE - 1} states.", path, number)
-    return n_states
+    words = line.rstrip().split(b",")
+    for word in words:
+        if not (_COUNT.fullmatch(word) and 1 <= int(word) <= MOST_STATES):
+            raise FormatError(
+                "a schema must be the number of states of each variable, separated by commas, each a whole number from "
+                f"1 to {MOST_STATES}. Got {_shown(word)}.",
+                path,
+                number,
+            )
+    return np.array([int(word) for word in words], np.int64)
 
 
 def _read_schema(lines: list[bytes], path: str) -> np.ndarray:
@@ -90,15 +98,23 @@ def _read_rows(lines: list[bytes], path: str) -> tuple[np.ndarray, np.ndarray | 
         n = line.count(b",") + 1
         if n != width:
             raise FormatError(f"a row must have {width} values, as the first has. Got {n}.", path, i + 1)
-    words = b",".join(lines).replace(b"*", b"%d" % MISSING).split(b",")
-    try:
-        codes = np.array(words, "S20").astype(np.int64).reshape(-1, width)
-    except ValueError:
-        i = next(i for i, word in enumerate(words) if not word.strip().lstrip(b"-").isdigit())
-        said = words[i].decode("latin-1")[:20]
-        raise FormatError(f"a value must be a whole number or *. Got {said!r}.", path, i // width + 1) from None
-    _check_range(codes, np.full(width, NO_CODE), path)
+    joined = b",".join(lines)
+    ends = np.flatnonzero(np.frombuffer(joined, np.uint8) == ord(","))
+    lengths = np.diff(ends, prepend=-1, append=len(joined)) - 1
+    plain = not joined.translate(None, b"0123456789,") and 1 <= lengths.min() and lengths.max() <= 18
+    if not plain and (bad := _BAD_WORD.search(joined)):
+        line = joined[: bad.start(1)].count(b",") // width + 1
+        raise FormatError(
+            f"a value must be a whole number below {MOST_STATES}, or *. Got {_shown(bad[1])}.", path, line
+        )
+    words = joined.translate(None, b" \t").replace(b"*", b"%d" % MISSING).split(b",")
+    codes = np.array(words).astype(np.int64).reshape(-1, width)
+    _check_range(codes, np.full(width, MOST_STATES), path)
     return codes, weights if weighted else None
+
+
+def _shown(word: bytes) -> str:
+    return repr(word.decode("latin-1")[:20])
 
 
 def _weight(word: bytes, path: str, line: int) -> float:
@@ -107,8 +123,7 @@ def _weight(word: bytes, path: str, line: int) -> float:
     except ValueError:
         weight = -1.0
     if not (np.isfinite(weight) and weight >= 0):
-        said = word.decode("latin-1")[:20]
-        raise FormatError(f"a weight must be a number of at least 0. Got {said!r}.", path, line)
+        raise FormatError(f"a weight must be a finite number of at least 0. Got {_shown(word)}.", path, line)
     return weight
 
 

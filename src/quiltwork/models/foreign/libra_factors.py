@@ -135,7 +135,7 @@ def _read_feature(words: Words, lowest: float) -> Feature:
     line = words.line
     weight = words.number(lowest)
     tests = []
-    while _TEST.fullmatch(words.peek()):
+    while words.peek().lstrip("+-").startswith("v"):
         tests.append(words.test())
     return Feature(weight, tuple(tests), line)
 
