@@ -283,6 +283,18 @@ def test_weights_that_overflow_together_are_refused():
         markov_file.unpack(description, tensors, {})
 
 
+@pytest.mark.parametrize("width", [(10, 0.5), [10, 0.5], np.array([10, 0.5]), np.float64(2), None])
+def test_a_loaded_network_tells_the_same_values_of_the_same_types_of_where_it_came_from(tmp_path, width):
+    model = qw.MarkovNetwork(prior_width=width, k=np.int64(2), structure="chi2").fit(np.eye(4, dtype=int)).model_
+    told = model.provenance["parameters"]
+    assert told["prior_width"] == (None if width is None else 2.0 if np.ndim(width) == 0 else [10, 0.5])
+    assert type(told["k"]) is int and told["k"] == 2
+    qw.save(model, tmp_path / "m.qw")
+    again = qw.load(tmp_path / "m.qw").provenance
+    assert again == model.provenance
+    assert {k: type(v) for k, v in again["parameters"].items()} == {k: type(v) for k, v in told.items()}
+
+
 # Bad input
 
 

@@ -112,9 +112,8 @@ class Learner:
 
         `took` tells parameters that had another value than the one given.
         """
-        plain = (str, int, float, bool, type(None))
-        given = {**self.get_params(), **(took or {})}
-        values = {k: v for k, v in given.items() if isinstance(v, plain) and k != "n_jobs"}
+        given = {k: _plain(v) for k, v in {**self.get_params(), **(took or {})}.items() if k != "n_jobs"}
+        values = {k: v for k, v in given.items() if _is_plain(v)}
         return {"learner": self.name, "parameters": values, "rows": data.n_samples, **more}
 
     def _end(self, model: Any, X: object) -> Self:
@@ -152,6 +151,19 @@ def _no_parameter(learner: str, name: str, known: Iterable[str]) -> str:
     if name == "discretise":
         told += ", for it takes numbers as they are; BayesianNetwork and others of states cut them into bins"
     return f"{told}; it has {', '.join(known)}."
+
+
+def _plain(value: Any) -> Any:
+    """A value as a model file gives it back: NumPy's numbers are Python's, and several of them are a list."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _is_plain(value: object) -> bool:
+    several = value if isinstance(value, list) else [value]
+    return all(isinstance(one, (str, int, float, bool, type(None))) for one in several)
 
 
 def with_weight(data: Any) -> Any:
