@@ -110,6 +110,19 @@ def test_feature_generators(features):
         assert {"e"} in said
 
 
+def test_features_of_what_is_not_zero():
+    """Zero is not the first state where states are negative, and the states of a stream are those of a table."""
+    rng = np.random.default_rng(0)
+    change = rng.integers(-1, 2, 2000)
+    table = {"change": change, "told": np.where(rng.random(2000) < 0.9, change, -change)}
+    est = qw.MarkovNetwork(structure="dtsl", features="nonzero").fit(table)
+    streamed = qw.MarkovNetwork(structure="dtsl", features="nonzero", delta=0.1, tie=1.0).partial_fit(table)
+    for model in (est.model_, streamed.model_):
+        said = [f for f, _ in model.features]
+        assert {"change": -1, "told": -1} in said and {"change": 1, "told": 1} in said
+        assert all(0 not in f.values() for f in said)
+
+
 def test_a_dearer_parameter_means_fewer_features():
     counts = [len(qw.learn("mn", all_on(), structure="dtsl", kappa=kappa).weights) for kappa in (1.0, 0.01, 1e-300)]
     assert counts[0] > counts[1] > counts[2]

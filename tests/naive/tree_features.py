@@ -32,8 +32,9 @@ def states_left(said, n):
     return sorted((inside if inside is not None else set(range(n))) - outside)
 
 
-def features(tree, child, n_states, how):
-    """A set of frozensets of (variable, state) conditions."""
+def features(tree, child, n_states, how, zeros=None):
+    """A set of frozensets of (variable, state) conditions; zeros are the states that are false, else the first."""
+    zeros = zeros or [0] * len(n_states)
     deepest = {"prune-10": 10, "prune-5": 5}.get(how)
     out = set()
     for possible, depth, node in nodes(tree):
@@ -45,7 +46,7 @@ def features(tree, child, n_states, how):
         for t in range(n_states[child]):
             if how == "nonzero":
                 said = {**left, child: [t]}
-                found = {(v, s[0]) for v, s in said.items() if len(s) == 1 and s[0] > 0}
+                found = {(v, s[0]) for v, s in said.items() if len(s) == 1 and s[0] != zeros[v]}
                 if found:
                     out.add(frozenset(found))
             else:

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from naive import log_linear
 from naive import tree_features as slow
 from quiltwork.cpds.tree import TreeCPD
+from quiltwork.data.dataset import Variable
 from quiltwork.errors import ResourceLimitError
 from quiltwork.search import features as fast
-from quiltwork.search.features import atomic_features, coupling_features, pairwise_features, tree_features
+from quiltwork.search.features import atomic_features, coupling_features, pairwise_features, tree_features, zero_states
 
 HOW = ["default", "prune", "prune-10", "prune-5", "nonzero"]
 
@@ -66,6 +67,23 @@ def test_features_are_those_of_the_definition(case, how):
     if all(fast.MAX_SPELLED >= np.prod([len(slow.states_left(said, n_states[v])) for v, said in possible.items()])
            for possible, _, _ in slow.nodes(tree)):  # fmt: skip
         assert set(as_sets) == slow.features(tree, child, n_states, how)
+
+
+@settings(max_examples=60)
+@given(trees())
+def test_any_state_may_be_the_one_that_is_false(case):
+    tree, child, n_states = case
+    zeros = [n - 1 if v % 2 else n // 2 for v, n in enumerate(n_states)]
+    found, _ = tree_features([flat(tree, child)], np.array(n_states), "nonzero", np.array(zeros))
+    assert set(map(frozenset, found)) == slow.features(tree, child, n_states, "nonzero", zeros)
+
+
+@pytest.mark.parametrize("states, zero", [
+    ((-1, 0, 1), 1), ((-2.5, 0.0), 1), ((False, True), 0), (("False", "True"), 0), (("NO", "yes"), 0), (("a", "no"), 1),
+    (("-1", "0", "1"), 1), ((1, 2), 0), (("high", "low"), 0), ((5,), 0), (("00", "10"), 0),
+])  # fmt: skip
+def test_what_stands_for_nothing(states, zero):
+    assert zero_states([Variable("v", states)]).tolist() == [zero]
 
 
 @settings(max_examples=60)

@@ -101,7 +101,7 @@ def _read_rows(lines: list[bytes], path: str) -> tuple[np.ndarray, np.ndarray | 
     joined = b",".join(lines)
     ends = np.flatnonzero(np.frombuffer(joined, np.uint8) == ord(","))
     lengths = np.diff(ends, prepend=-1, append=len(joined)) - 1
-    plain = not joined.translate(None, b"0123456789,") and 1 <= lengths.min() and lengths.max() <= 18
+    plain = not joined.translate(None, b"0123456789,") and lengths.min() >= 1 and lengths.max() <= 18
     if not plain and (bad := _BAD_WORD.search(joined)):
         line = joined[: bad.start(1)].count(b",") // width + 1
         raise FormatError(

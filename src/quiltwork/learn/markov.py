@@ -24,12 +24,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from quiltwork.backends.threads import Threads, n_threads
+from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import Dataset
 from quiltwork.data.encode import Encoder
@@ -43,7 +44,7 @@ from quiltwork.search.batches import RowBatches
 from quiltwork.search.bottom_up import generalise_rows, independent_start
 from quiltwork.search.couplings import regression_features
 from quiltwork.search.descent import fit_logistic
-from quiltwork.search.features import DEEPEST, pairwise_features, tree_features
+from quiltwork.search.features import DEEPEST, pairwise_features, tree_features, zero_states
 from quiltwork.search.gains import Refit
 from quiltwork.search.grow import GrowthRules, grow_trees
 from quiltwork.search.hoeffding import StreamRules
@@ -189,7 +190,7 @@ class MarkovNetwork(Learner):
         began = time.perf_counter()
         with Threads(n_threads(self.n_jobs)) as threads:
             self._stream.feed(data, threads)
-            features, start = tree_features(self._stream.trees(), data.n_states, self.features)
+            features, start = _read_off(self, self._stream.trees(), data)
             self.structure_seconds_ = time.perf_counter() - began
             rows = self._stream.rows()
             features, weights = self._weigh(rows, features, start, threads, progress or silent)
@@ -287,7 +288,11 @@ Structure = tuple[Conjunctions, np.ndarray]
 def _from_trees(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
     rules = GrowthRules(kappa=learner.kappa)
     trees = grow_trees(leaf_arrays(data), range(data.n_vars), rules, run=threads.run, progress=watch)
-    return tree_features(trees, data.n_states, learner.features)
+    return _read_off(learner, trees, data)
+
+
+def _read_off(learner: MarkovNetwork, trees: Sequence[TreeCPD], data: Dataset) -> Structure:
+    return tree_features(trees, data.n_states, learner.features, zero_states(data.variables))
 
 
 def _from_regressions(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:

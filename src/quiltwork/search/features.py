@@ -12,7 +12,8 @@ Paper    Lowd, Davis (2010), section III-B
 Differs  A condition "not in state s" of a variable with more than two states is no conjunction. It is spelled out: one
          feature for each state that is left, and for each combination where several variables are left open. Where
          that would make more than MAX_SPELLED features of one, the condition with the most states left is dropped.
-         "False" is the first state of a variable, and every "not in state s" that leaves more than one state.
+         "False" is a variable in its state zero, 0 or what says no where it has such a state and else its first (see
+         `zero_states`), and every "not in state s" that leaves more than one state.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from numba import njit
 
 from quiltwork.cpds.tree import LEAF, TreeCPD
+from quiltwork.data.dataset import Variable
 from quiltwork.errors import ResourceLimitError
 from quiltwork.stats.conjunctions import Condition, Conjunctions, distinct
 
@@ -34,8 +36,28 @@ DEEPEST = {"default": None, "prune": None, "prune-10": 10, "prune-5": 5, "nonzer
 OPEN = -1  # the state of a condition that leaves more than one
 
 
-def tree_features(trees: Sequence[TreeCPD], n_states: np.ndarray, how: str) -> tuple[Conjunctions, np.ndarray]:
-    """The distinct features of all trees, and weights to start from.
+SAY_NO = ("0", "0.0", "false", "no")  # texts, in any case
+
+
+def zero_states(variables: Sequence[Variable]) -> np.ndarray:
+    """The state of each variable that stands for nothing: 0 or False, else what says so, else the first.
+
+    >>> change, gift = Variable("change", (-1, 0, 1)), Variable("gift", ("Maybe", "No", "Yes"))
+    >>> zero_states([change, gift, Variable("size", ("large", "small")), Variable("grade", (3, 4, 5))])
+    array([1, 1, 0, 0])
+    """
+    out = np.zeros(len(variables), np.int64)
+    for v, variable in enumerate(variables):
+        said = [str(state).lower() for state in variable.states]
+        out[v] = next((said.index(text) for text in SAY_NO if text in said), 0)
+    return out
+
+
+def tree_features(
+    trees: Sequence[TreeCPD], n_states: np.ndarray, how: str, zeros: np.ndarray | None = None
+) -> tuple[Conjunctions, np.ndarray]:
+    """The distinct features of all trees, and weights to start from; zeros (n_vars,) are the states that are false,
+    the first of each variable without it.
 
     To start with, each tree gives its log-probabilities to its features, shared among the variables of the
     feature, each of which may have a tree that says the same (Lowd, 2012, averages over orders of the variables, in
@@ -50,7 +72,8 @@ def tree_features(trees: Sequence[TreeCPD], n_states: np.ndarray, how: str) -> t
     >>> list(tree_features([stump], np.array([2, 2]), "nonzero")[0])
     [((0, 1),), ((0, 1), (1, 1)), ((1, 1),)]
     """
-    found = [_of_tree(tree, n_states, how) for tree in trees]
+    false = np.zeros(len(n_states), np.int64) if zeros is None else zeros
+    found = [_of_tree(tree, n_states, how, false) for tree in trees]
     refuse_too_many(sum(len(features) for features, _ in found), "grow smaller trees (a smaller kappa), or 'prune-5'")
     features, which = distinct([features for features, _ in found])
     shares = np.concatenate([np.empty(0), *(shares for _, shares in found)])
@@ -125,7 +148,7 @@ def _stacked(a: Conjunctions, b: Conjunctions) -> Conjunctions:
 # Trees
 
 
-def _of_tree(tree: TreeCPD, n_states: np.ndarray, how: str) -> tuple[Conjunctions, np.ndarray]:
+def _of_tree(tree: TreeCPD, n_states: np.ndarray, how: str, false: np.ndarray) -> tuple[Conjunctions, np.ndarray]:
     """The features of one tree, some perhaps twice, and what the tree gives each to start from."""
     parent, branch, depth = _ancestry(tree.variable, tree.first, tree.branches)
     wanted = tree.variable == LEAF if how in ("default", "nonzero") else np.ones(len(depth), np.bool_)
@@ -133,7 +156,7 @@ def _of_tree(tree: TreeCPD, n_states: np.ndarray, how: str) -> tuple[Conjunction
         wanted &= depth <= DEEPEST[how]
     nodes = np.flatnonzero(wanted)
     known = tree.variable, tree.state, parent, branch, depth, n_states
-    first, columns, states = _walk_up(*known, tree.child, nodes, how == "nonzero")
+    first, columns, states = _walk_up(*known, tree.child, nodes, false, how == "nonzero")
     log_shares = _log_shares(tree, parent, only_leaves=how in ("default", "nonzero"))[nodes].ravel()
     features = Conjunctions(first, columns, states)
     if how == "nonzero":  # a condition left open was dropped with the false ones; so may all of a feature be
@@ -218,7 +241,7 @@ def _ancestry(variable, first, branches):
 
 
 @njit(cache=True, nogil=True)
-def _walk_up(variable, state, parent, branch, depth, n_states, child, nodes, only_true):
+def _walk_up(variable, state, parent, branch, depth, n_states, child, nodes, false, only_true):
     """The features of these nodes, states of the child fastest: first_condition, columns, states, OPEN among them."""
     r = n_states[child]
     most = 0
@@ -234,7 +257,7 @@ def _walk_up(variable, state, parent, branch, depth, n_states, child, nodes, onl
         for t in range(r):
             found[n], said[n] = child, t
             for j in np.argsort(found[: n + 1]):
-                if not (only_true and said[j] <= 0):
+                if not (only_true and (said[j] == OPEN or said[j] == false[found[j]])):
                     columns[at], states[at] = found[j], said[j]
                     at += 1
             f += 1
