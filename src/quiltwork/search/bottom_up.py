@@ -10,7 +10,8 @@ belongs to the network while it is worth its length:
 Paper    Davis, Domingos (2010), Bottom-up learning of Markov network structure, section 3
 Differs  The other weights stay as they are while a feature is judged; all are learned anew whenever the features have
          grown by a tenth. A feature that is not yet worth its length goes on being generalised by its own score, but
-         is not part of the network.
+         is not part of the network. Equal rows make one feature. Generalising ends at two conditions, for all single
+         ones (states beyond a variable's first) are in the network from the start.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ costs, -log kappa.
 Paper    Della Pietra, Della Pietra, Lafferty (1997), Inducing features of random fields
 Differs  Gains are of the pseudo-likelihood, not estimated by Gibbs sampling. Gains told before other features came are
          taken for upper bounds and told anew only when they come to the top. All weights are learned anew
-         whenever the features have grown by a tenth, not after each of them.
+         whenever the features have grown by a tenth, not after each of them. The first state of a variable, which
+         is where the others are not, is no condition.
 """
 
 from __future__ import annotations
