@@ -226,7 +226,7 @@ def test_tables_that_would_be_too_large_are_refused_with_their_size():
         qw.dn_from_bn(star)
     with pytest.raises(ResourceLimitError, match="the limit is 10"):
         qw.dn_from_bn(qw.textbook("asia"), max_entries=10)
-    with pytest.raises(InputError, match="needs a Bayesian network. Got DependencyNet"):
+    with pytest.raises(InputError, match="needs a Bayesian network, as BayesianNetwork learns. Got DependencyNet"):
         qw.dn_from_bn(qw.dn_from_bn(qw.textbook("asia")))
 
 

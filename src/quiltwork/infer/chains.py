@@ -90,7 +90,7 @@ def check_cells(n_cells: int) -> int:
     if n_cells > MAX_CELLS:
         raise ResourceLimitError(
             f"An estimate tells apart at most {MAX_CELLS:,} joint states, and this query has {n_cells:,}; "
-            "ask for fewer variables at a time."
+            "ask for fewer variables at a time, or use marginals for the distribution of each."
         )
     return n_cells
 

@@ -38,7 +38,9 @@ def dn_from_bn(network: BayesianNet, max_entries: int = MAX_ENTRIES) -> Dependen
     """
     network = model_of(network)
     if not isinstance(network, BayesianNet):
-        raise InputError(f"dn_from_bn needs a Bayesian network. Got {type(network).__name__} instead.")
+        raise InputError(
+            f"dn_from_bn needs a Bayesian network, as BayesianNetwork learns. Got {type(network).__name__} instead."
+        )
     children = network.structure.children()
     blankets = [network.structure.blanket(v, children) for v in range(len(network.variables))]
     _check_sizes(network, blankets, max_entries)

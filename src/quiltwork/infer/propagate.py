@@ -78,7 +78,7 @@ def propagated_query(model: Any, asked: list[int], codes: np.ndarray) -> tuple[n
     if n_runs > MAX_RUNS:
         raise ResourceLimitError(
             f"Belief propagation asks for {len(asked)} variables one after another, which takes {n_runs:,} runs and "
-            f"may take {MAX_RUNS:,}; ask for fewer variables at a time."
+            f"may take {MAX_RUNS:,}; ask for fewer variables at a time, or use marginals for the distribution of each."
         )
     if len(asked) > 1:
         check_cells(n_runs * model.variables[asked[-1]].n_states)

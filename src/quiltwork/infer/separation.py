@@ -57,7 +57,9 @@ def separated(model: Any, A: Names, B: Names, C: Names = ()) -> bool:
     for one, other in ((a, b), (a, c), (b, c)):
         if one & other:
             name = model.variables[min(one & other)].name
-            raise InputError(f"The three sets of variables must not overlap, and {name!r} is in two of them.")
+            raise InputError(
+                f"The three sets of variables must not overlap, and {name!r} is in two of them; name it in one."
+            )
     return neighbours_door(model, a, b, c)
 
 

@@ -137,7 +137,9 @@ def _check(
         why = "has missing values" if train.n_samples else "has no rows"
         raise DataError(f"A table that {why} cannot be regressed: drop its incomplete rows, or make them a state.")
     if valid is not None and valid.variables != train.variables:
-        raise SchemaMismatchError("Validation rows must have the variables of the training rows, in their order.")
+        raise SchemaMismatchError(
+            "Validation rows must have the variables of the training rows, in their order: encode them by one encoder."
+        )
     if not all(0 <= v < train.n_vars for v in targets):
         raise ParameterError(f"'targets' must be columns from 0 to {train.n_vars - 1}. Got {list(targets)} instead.")
     if allowed is not None and allowed.shape != (train.n_vars, train.n_vars):

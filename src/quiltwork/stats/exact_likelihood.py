@@ -72,7 +72,7 @@ def check_cells(n_states: np.ndarray) -> int:
     if n_cells > MAX_CELLS:
         raise ResourceLimitError(
             f"{len(n_states)} variables have {float(n_cells):.3g} joint states, past the limit of {MAX_CELLS:,} for "
-            "exact likelihood: maximise the pseudo-likelihood instead."
+            "exact likelihood: maximise the pseudo-likelihood instead (objective='pseudo')."
         )
     return n_cells
 
