@@ -190,6 +190,7 @@ def test_a_method_that_was_not_needed_is_not_said_to_have_been_used(method):
     for division in ([["v2"]], [["v0", "v2"]], 3):
         alone = ask(rows, division)
         assert (alone.method, alone.exact, alone.error, alone.r_hat, alone.converged) == ("exact", 1.0, 0.0, 1.0, True)
+        assert type(alone.exact) is float
     some = ask(rows, 1)
     assert some.method == method and some.exact == pytest.approx(1 / 3) and "33% of the marginals exact" in str(some)
     gaps = {"v0": [0, None], "v1": [1, 0], "v2": [None, None]}

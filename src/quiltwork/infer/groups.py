@@ -136,7 +136,7 @@ def conditional_marginal_log_likelihood(
     of_group = _markov_group if isinstance(model, MarkovNet) else _any_group
     told = [of_group(model, np.array(group), codes, sampler) for group in columns]
     n_sampled = sum(each.n_sampled for each in told)
-    n_asked = np.count_nonzero(codes[:, [v for group in columns for v in group]] != NO_CODE)
+    n_asked = int(np.count_nonzero(codes[:, [v for group in columns for v in group]] != NO_CODE))
     r_hats = np.max([each.r_hat for each in told], axis=0, initial=1.0)
     return GroupLikelihood(
         rows=np.sum([each.logs for each in told], axis=0),
