@@ -15,9 +15,10 @@ from quiltwork.cpds.graph import GraphCPD
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import NO_CODE, Variable, from_codes
 from quiltwork.data.encode import Encoder
-from quiltwork.errors import DataError, DataWarning, ParameterError, SchemaMismatchError
+from quiltwork.errors import DataError, DataWarning, ParameterError, ResourceLimitError, SchemaMismatchError
 from quiltwork.models.bayesian import BayesianNet
 from quiltwork.models.files import to_bytes
+from quiltwork.search import grow
 from tables import dataset, random_table
 
 STATES = [2, 3, 2, 4, 2]
@@ -400,3 +401,16 @@ def test_a_variable_of_thousands_of_states_is_a_leaf_by_itself_and_can_be_split_
         model = qw.learn("bn", X, cpd=cpd, max_states=5000)
         assert model.arcs == [("many", "binary")] and model.cpds[0].n_leaves == 1
     assert qw.rules(model, "binary")[0].cases > 0
+
+
+@pytest.mark.parametrize("learner", [
+    qw.BayesianNetwork(cpd="tree"), qw.BayesianNetwork(cpd="graph", tiers=[["x0"], ["x1"]]),
+    qw.DependencyNetwork(k=2), qw.DependencyNetwork(cpd="logistic", k=2, strength=1.0),
+    qw.DependencyNetwork(prior="bdeu"),
+])  # fmt: skip
+def test_too_many_columns_are_refused_before_their_pairs_are_written_down(learner, monkeypatch):
+    monkeypatch.setattr(grow, "MAX_ARC_BYTES", 3 * 9**2)
+    X = np.random.default_rng(0).integers(2, size=(50, 10))
+    learner.fit(X[:, :9])
+    with pytest.raises(ResourceLimitError, match="which of 10 columns may depend on which would take .* leave columns"):
+        learner.fit(X)

@@ -131,7 +131,15 @@ def test_a_level_may_be_grown_in_pieces(monkeypatch, splits):
     arrays = leaf_arrays(dataset(random_table(5, 500, [2, 3, 2, 4, 2]), [2, 3, 2, 4, 2]))
     together = grow_trees(arrays, range(5), GrowthRules(1.0, *splits))
     monkeypatch.setattr(grow, "LEVEL_BYTES", 1)
+    counted, next_level = [], grow._next_level
+
+    def recorded(*args):
+        counted.append(next_level(*args))
+        return counted[-1]
+
+    monkeypatch.setattr(grow, "_next_level", recorded)
     apart = grow_trees(arrays, range(5), GrowthRules(1.0, *splits))
+    assert {len(level.counts) for level in counted} == {1}  # nor are the children of one split counted together
     assert max(tree.n_leaves for tree in apart) > 4
     for one, other in zip(together, apart, strict=True):
         assert nested(one) == nested(other)
@@ -149,6 +157,14 @@ def test_counts_that_cannot_be_held_are_refused(monkeypatch):
     with pytest.raises(ResourceLimitError, match="1 variable of up to 300 states, by 300 states of all others"):
         grow_trees(arrays, range(2), GrowthRules(1.0))
     assert len(grow_trees(arrays, range(2), GrowthRules(0.001))) == 2  # no split can pay, so nothing is counted
+
+
+def test_which_of_very_many_columns_may_depend_on_which_is_not_written_down(monkeypatch):
+    arrays = leaf_arrays(dataset(random_table(5, 50, [2] * 6), [2] * 6))
+    monkeypatch.setattr(grow, "MAX_ARC_BYTES", 100)
+    with pytest.raises(ResourceLimitError, match="which of 6 columns may depend on which would take 0.0 GB, past"):
+        grow_apart(arrays, GrowthRules(), None, None, print)
+    assert len(grow_trees(arrays, range(6))) == 6
 
 
 def test_a_leaf_that_has_rows_has_as_many_as_were_asked_for():

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from naive import decision_trees as naive
 from quiltwork.cpds.graph import GraphCPD
+from quiltwork.errors import ResourceLimitError
 from quiltwork.models.local_file import check_nodes
-from quiltwork.search import merge
+from quiltwork.search import leaf_pairs, merge
 from quiltwork.search.grow import GrowthRules
 from quiltwork.search.leaf_priors import even_prior
 from quiltwork.search.merge import Forest
@@ -101,6 +102,52 @@ def test_leaves_that_find_no_room_are_counted_again(operators, alpha, monkeypatc
         for a, b in zip(cpds, found[0][2], strict=True):
             np.testing.assert_array_equal(a.variable, b.variable)
             np.testing.assert_array_equal(a.probs, b.probs)
+
+
+def wide_split(columns, operators):
+    """A forest in which only the second variable may be split, on the first above all."""
+    n_states = [int(column.max()) + 1 for column in columns]
+    allowed = np.zeros((len(columns), len(columns)), bool)
+    allowed[1] = True
+    arrays = leaf_arrays(dataset([column.astype(np.uint16) for column in columns], n_states))
+    return Forest(arrays, GrowthRules(1.0, False, True), "M" in operators, allowed)
+
+
+@pytest.mark.parametrize("operators", ["C", "CM"])
+def test_the_children_of_a_wide_split_are_not_all_counted_at_once(operators, monkeypatch):
+    rng = np.random.default_rng(0)
+    wide, noise = np.arange(3000) % 30, rng.random(3000)
+    columns = [wide, (noise < rng.random(30)[wide]).astype(int), rng.integers(2, size=3000)]
+    counted, count_children = [], merge.count_children
+
+    def recorded(*args):
+        counted.append(len(args[-1]))
+        count_children(*args)
+
+    found = []
+    for most in (merge.HELD_BYTES, 0):
+        monkeypatch.setattr(merge, "HELD_BYTES", most)
+        monkeypatch.setattr(merge, "count_children", recorded)
+        counted.clear()
+        forest = wide_split(columns, operators)
+        while forest.step():
+            pass
+        found.append((forest.cpds(), max(counted)))
+    (together, all_of_them), (apart, few) = found
+    assert all_of_them > 20 and few == 2
+    for one, other in zip(together, apart, strict=True):
+        np.testing.assert_array_equal(one.branches, other.branches)
+        np.testing.assert_array_equal(one.counts, other.counts)
+
+
+def test_a_graph_of_very_many_leaves_is_refused(monkeypatch):
+    wide = np.arange(2000) % 20
+    columns = [wide, (np.random.default_rng(0).random(2000) < wide / 20).astype(int)]
+    monkeypatch.setattr(leaf_pairs, "MOST_LEAVES", 19)
+    with pytest.raises(ResourceLimitError, match="more than 19 leaves, too many for every two to be compared; take"):
+        wide_split(columns, "CM").step()
+    monkeypatch.setattr(leaf_pairs, "MOST_LEAVES", 20)
+    assert wide_split(columns, "CM").step() > 0
 
 
 def test_no_arc_shares_its_place_with_another():

@@ -40,6 +40,7 @@ from quiltwork.scores.families import NAMES, FamilyScore
 from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
 from quiltwork.search.graph import Graph
+from quiltwork.search.grow import check_arcs_fit
 from quiltwork.search.judges import complete_rows
 from quiltwork.search.order import k2
 from quiltwork.search.scorer import arc_strengths, strongest_first
@@ -264,6 +265,8 @@ class BayesianNetwork(Learner):
         )
 
     def _knowledge(self, encoder: Encoder) -> Knowledge:
+        if self.cpd != "table":
+            check_arcs_fit(len(encoder.variables))
         return Knowledge.read(
             encoder.variables, required=self.required, forbidden=self.forbidden, tiers=self.tiers, start=self.start,
             max_parents=self.max_parents,

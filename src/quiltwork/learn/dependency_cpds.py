@@ -28,7 +28,7 @@ from quiltwork.learn.prior import tree_prior
 from quiltwork.rng import seed_of
 from quiltwork.search.boost import fit_boosted
 from quiltwork.search.descent import fit_logistic
-from quiltwork.search.grow import GrowthRules, grow_trees, strengths
+from quiltwork.search.grow import GrowthRules, check_arcs_fit, grow_trees, strengths
 from quiltwork.search.judges import complete_rows
 from quiltwork.search.merge import grow_apart
 from quiltwork.search.parents import choose_parents
@@ -102,8 +102,9 @@ def candidates(task: Task, data: Dataset, k: int) -> np.ndarray:
 
 def allowed_parents(task: Task, data: Dataset) -> np.ndarray | None:
     """(n_vars, n_vars) bool [child, parent], or None where all are allowed."""
-    if task.params["k"] is None:
+    if task.params["k"] is None or task.params["k"] >= data.n_vars - 1:
         return None
+    check_arcs_fit(data.n_vars)
     out = np.zeros((data.n_vars, data.n_vars), np.bool_)
     for v, own in enumerate(candidates(task, data, task.params["k"])):
         out[v, own[own >= 0]] = True

@@ -16,20 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from quiltwork.cpds.tree import LEAF, TreeCPD
 from quiltwork.data.bits import full_plane
+from quiltwork.errors import ResourceLimitError
 from quiltwork.scores.splits import TOLERANCE, best_splits, is_whole, log_factorials, may_gain
 from quiltwork.search.deltas import Run, run_here
-from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_roots
+from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_roots, rows_in_state
 
 CHUNK_BYTES = 2**24  # counts of the roots of the trees that are grown together
-LEVEL_BYTES = 2**27  # counts of the leaves that are split together
+LEVEL_BYTES = 2**27  # counts and masks of the leaves that are split together
 MOST_AT_ONCE = 64  # targets
+MAX_ARC_BYTES = 2**31  # of the tables that say which variable may depend on which
 
 Progress = Callable[[str, int, int], None]
 
@@ -90,6 +94,16 @@ def grow_trees(
     return [tree for tree in out if tree is not None]
 
 
+def check_arcs_fit(n_vars: int) -> None:
+    """Refuse to say of every two of so many variables whether one may depend on the other: a few bytes each."""
+    n_bytes = 3.0 * n_vars**2
+    if n_bytes > MAX_ARC_BYTES:
+        raise ResourceLimitError(
+            f"To say which of {n_vars:,} columns may depend on which would take {n_bytes / 1e9:.1f} GB, past the limit "
+            f"of {MAX_ARC_BYTES / 1e9:.1f} GB; leave columns out, or take DependencyNetwork() without 'prior' and 'k'."
+        )
+
+
 def weakest_gains(tree: TreeCPD) -> np.ndarray:
     """(n_nodes,) the smallest gain on the way from the root to each node, that of its own split included."""
     out = np.where(tree.variable != LEAF, tree.gain, np.inf)
@@ -147,6 +161,23 @@ class _Level:
     excluded: np.ndarray
 
 
+class _Step(NamedTuple):
+    """Splits of the leaves of a level, and the children that they make.
+
+    split         the leaves, with variable and state, -1 for a branch of every state
+    first_child   the children of the split k are first_child[k]:first_child[k + 1]
+    of_split      the split of each child
+    first_node    the node of the first child
+    """
+
+    split: np.ndarray
+    variable: np.ndarray
+    state: np.ndarray
+    first_child: np.ndarray
+    of_split: np.ndarray
+    first_node: int
+
+
 def _grow(
     arrays: LeafArrays, targets: np.ndarray, rules: GrowthRules, allowed: np.ndarray, table: np.ndarray
 ) -> list[TreeCPD]:
@@ -155,9 +186,10 @@ def _grow(
     wood, penalty = _Wood(r), log(rules.kappa)
     own = root_states(arrays, targets)
     wood.add(np.arange(len(targets)), own)
-    waiting = _pieces(_roots(arrays, targets, np.flatnonzero(_wanted(own, rules, table)), r, rules.complete))
+    wanted = np.flatnonzero(_wanted(own, rules, table))
+    waiting = [partial(_roots, arrays, targets, wanted, r, rules.complete)] if len(wanted) else []
     while waiting:
-        level = waiting.pop()
+        level = waiting.pop()()
         n = len(level.target)
         gain, variable, state = np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
         best_splits(
@@ -170,12 +202,14 @@ def _grow(
         variable, state = variable[split], state[split]
         widths = np.where(state >= 0, 2, arrays.n_states[variable])
         first_child = np.concatenate([[0], np.cumsum(widths)])
-        leaf_of = np.repeat(split, widths)
+        of_split = np.repeat(np.arange(len(split)), widths)
         own = _children_own(arrays, level.counts, split, variable, state, first_child, r)
         first_node = wood.split(level.node[split], variable, state, gain[split], first_child)
-        wood.add(wood.tree[level.node[leaf_of]], own)
-        wanted = _wanted(own, rules, table)
-        waiting += _pieces(_next_level(arrays, level, split, variable, state, first_child, wanted, first_node))
+        wood.add(wood.tree[level.node[split[of_split]]], own)
+        step = _Step(split, variable, state, first_child, of_split, first_node)
+        lots = _lots(np.flatnonzero(_wanted(own, rules, table)), level.counts[0].nbytes + level.masks[0].nbytes)
+        # A lot is counted when it is its turn, and grown to its end before the next.
+        waiting += [partial(_next_level, arrays, level, step, chosen, len(lots) > 1) for chosen in lots]
     return wood.trees(targets)
 
 
@@ -204,15 +238,10 @@ def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int, 
     return _Level(targets[wanted], wanted, np.ascontiguousarray(masks), counts, excluded)
 
 
-def _pieces(level: _Level) -> list[_Level]:
-    """The leaves of a level in groups whose counts fit in memory together; each is grown to its end before the next."""
-    n_pieces = max(-(-level.counts.nbytes // LEVEL_BYTES), 1)
-    parts = np.array_split(np.arange(len(level.target)), min(n_pieces, len(level.target)) or 1)
-    rows = [slice(part[0], part[-1] + 1) for part in parts if len(part)]
-    return [
-        _Level(level.target[k], level.node[k], level.masks[k], level.counts[k], level.excluded[k])
-        for k in reversed(rows)
-    ]
+def _lots(leaves: np.ndarray, n_bytes: int) -> list[np.ndarray]:
+    """Leaves in lots whose counts and masks, so many bytes each, fit in memory together; the first lot comes last."""
+    n_lots = min(-(-len(leaves) * n_bytes // LEVEL_BYTES), len(leaves))
+    return np.array_split(leaves, n_lots)[::-1] if n_lots else []
 
 
 def _children_own(
@@ -242,26 +271,44 @@ def _children_own(
     return np.maximum(out, 0.0)  # weights that are no whole numbers leave rests in subtraction
 
 
-def _next_level(
-    arrays: LeafArrays, level: _Level, split: np.ndarray, variable: np.ndarray, state: np.ndarray,
-    first_child: np.ndarray, wanted: np.ndarray, first_node: int,
-) -> _Level:  # fmt: skip
-    chosen = np.flatnonzero(wanted)
-    slot = np.full(len(wanted), -1, np.int64)
-    slot[chosen] = np.arange(len(chosen))
+def _next_level(arrays: LeafArrays, level: _Level, step: _Step, chosen: np.ndarray, is_part: bool) -> _Level:
+    """Some of the children of a level: those chosen, in ascending order; is_part says that they are not all."""
+    of_split = step.of_split[chosen]
+    leaf_of = step.split[of_split]
     masks = np.empty((len(chosen), level.masks.shape[1]), np.uint64)
     counts = np.empty((len(chosen), *level.counts.shape[1:]))
-    count_children(
-        arrays, split, level.target, level.masks, level.counts, variable, state, first_child, slot, masks, counts
-    )
-    leaf_of, split_of = (np.repeat(each, np.diff(first_child))[chosen] for each in (split, np.arange(len(split))))
+    first, last = of_split[0], of_split[-1] + 1
+    begin, end = step.first_child[first], step.first_child[last]
+    branch = chosen - step.first_child[of_split]
+    if is_part and last - first == 1:  # of one wide split: its other children are left alone
+        _count_some(arrays, level, step, int(first), branch, masks, counts)
+    else:
+        slot = np.full(end - begin, -1, np.int64)
+        slot[chosen - begin] = np.arange(len(chosen))
+        count_children(
+            arrays, step.split[first:last], level.target, level.masks, level.counts, step.variable[first:last],
+            step.state[first:last], step.first_child[first : last + 1] - begin, slot, masks, counts,
+        )  # fmt: skip
     excluded = level.excluded[leaf_of]
     if excluded.shape[1]:
-        for out, k, branch in zip(excluded, split_of, chosen - first_child[split_of], strict=True):
-            places = arrays.places(variable[k])
-            inside = branch if state[k] < 0 else state[k]
-            out[places[inside] if state[k] >= 0 and branch == 1 else np.delete(places, inside)] = True
-    return _Level(level.target[leaf_of], first_node + chosen, masks, counts, excluded)
+        for out, k, b in zip(excluded, of_split, branch, strict=True):
+            places, state = arrays.places(step.variable[k]), step.state[k]
+            inside = b if state < 0 else state
+            out[places[inside] if state >= 0 and b == 1 else np.delete(places, inside)] = True
+    return _Level(level.target[leaf_of], step.first_node + chosen, masks, counts, excluded)
+
+
+def _count_some(
+    arrays: LeafArrays, level: _Level, step: _Step, k: int, branches: np.ndarray, masks: np.ndarray, counts: np.ndarray
+) -> None:
+    """Masks and counts of some children of one split, each by its own rows."""
+    leaf, v, state = step.split[k], step.variable[k], step.state[k]
+    counts[:] = 0.0
+    for branch, mask, out in zip(branches, masks, counts, strict=True):
+        rows_in_state(arrays, level.masks[leaf], v, branch if state < 0 else state, mask)
+        if state >= 0 and branch == 1:
+            mask[:] = level.masks[leaf] & ~mask
+        count_leaf(arrays, mask, level.target[leaf], out)
 
 
 class _Wood:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from quiltwork.errors import ResourceLimitError
 from quiltwork.scores.splits import TOLERANCE, UNIFORM, merge_gains
+
+MOST_LEAVES = 2**13  # their pairs take half a gigabyte
 
 
 class LeafPairs:
@@ -24,11 +27,17 @@ class LeafPairs:
 
     def add(self, node: int, own: np.ndarray, prior: np.ndarray) -> None:
         n = len(self._node)
+        if n == MOST_LEAVES:
+            raise ResourceLimitError(
+                f"A decision graph would have more than {MOST_LEAVES:,} leaves, too many for every two to be compared; "
+                "take cpd='tree', only binary splits (operators='BM'), or a larger min_leaf."
+            )
         self._node.append(node)
         if n == len(self._own):
-            self._own = np.concatenate([self._own, np.zeros((n + 8, len(own)))])
-            self._prior = np.concatenate([self._prior, np.zeros((n + 8, len(own)))])
-            grown = np.full((2 * n + 8, 2 * n + 8), -np.inf)
+            size = min(2 * n + 8, MOST_LEAVES)
+            self._own = np.concatenate([self._own, np.zeros((size - n, len(own)))])
+            self._prior = np.concatenate([self._prior, np.zeros((size - n, len(own)))])
+            grown = np.full((size, size), -np.inf)
             grown[:n, :n] = self._gains
             self._gains = grown
         self._own[n] = own

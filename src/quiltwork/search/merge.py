@@ -37,7 +37,7 @@ from quiltwork.scores.splits import (
     log_factorials,
     may_gain,
 )
-from quiltwork.search.grow import GrowthRules, Progress, root_states
+from quiltwork.search.grow import GrowthRules, Progress, check_arcs_fit, root_states
 from quiltwork.search.leaf_pairs import LeafPairs
 from quiltwork.search.leaf_priors import Box, Prior, narrowed
 from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_root, rows_in_state
@@ -75,7 +75,8 @@ class Forest:
         self.narrows = prior is not None or rules.complete  # whether it matters which configurations a leaf has
         self._n_vars = len(arrays.n_states)
         self._max_parents = self._n_vars if max_parents is None else max_parents
-        self._allowed = allowed & ~np.eye(self._n_vars, dtype=bool)
+        self._allowed = allowed.copy()
+        np.fill_diagonal(self._allowed, False)
         self._descendants = np.zeros((self._n_vars, self._n_vars), np.bool_) if acyclic else None
         self._parents: list[set[int]] = [set() for _ in range(self._n_vars)]
         self._weakest = np.inf
@@ -151,6 +152,7 @@ def grow_apart(
 ) -> list[TreeCPD]:
     """Trees of all variables under any prior, each grown without regard to the others."""
     n_vars = len(arrays.n_states)
+    check_arcs_fit(n_vars)
     everyone = np.ones((n_vars, n_vars), np.bool_) if allowed is None else allowed
     forest = Forest(arrays, rules, merging=False, allowed=everyone, acyclic=False, prior=prior)
     n_splits = 0
@@ -356,10 +358,11 @@ class _Graph:
         width, boxes = len(own), [leaf.boxes] * len(own)
         if forest.narrows:
             boxes = [narrowed(leaf.boxes, v, *part) for part in _parts(int(arrays.n_states[v]), state)]
-        is_open = [bool(box) and forest.could_gain(rows) for box, rows in zip(boxes, own, strict=True)]
+        is_open = np.array([bool(box) and forest.could_gain(rows) for box, rows in zip(boxes, own, strict=True)])
         slot = np.where(is_open, np.cumsum(is_open) - 1, -1)
-        masks = np.empty((sum(is_open), len(mask)), np.uint64)
-        child_counts = np.empty((sum(is_open), *counts.shape))
+        slot[slot >= max(2, HELD_BYTES // counts.nbytes)] = -1  # those are counted one by one, when it is their turn
+        masks = np.empty((slot.max() + 1, len(mask)), np.uint64)
+        child_counts = np.empty((len(masks), *counts.shape))
         whole = np.array([0]), np.array([self.target]), mask[None], counts[None]
         split = np.array([v]), np.array([state]), np.array([0, width])
         count_children(arrays, *whole, *split, slot, masks, child_counts)
@@ -370,9 +373,11 @@ class _Graph:
                 node.branches.append(-1)
                 continue
             node.branches.append(len(self.nodes))
-            rows = masks[slot[k]].copy() if is_open[k] else self._rows_of(mask, v, state, k)
-            child = _Leaf(len(self.nodes), rows, own[k], boxes[k], is_open[k])
-            child.counts = child_counts[slot[k]].copy() if is_open[k] else None
+            child = _Leaf(len(self.nodes), NO_ROWS, own[k], boxes[k], bool(is_open[k]))
+            if slot[k] >= 0:
+                child.mask, child.counts = masks[slot[k]].copy(), child_counts[slot[k]].copy()
+            elif is_open[k] or self._merges is not None:  # a leaf that is never split is asked for its rows by merges
+                child.mask = self._rows_of(mask, v, state, k)
             self.nodes.append(_Node())
             self._add(child)
         some = max(node.branches)
@@ -392,9 +397,7 @@ class _Graph:
         return np.maximum(own, 0.0)  # weights that are no whole numbers leave rests in subtraction
 
     def _rows_of(self, mask: np.ndarray, v: int, state: int, branch: int) -> np.ndarray:
-        """The rows of a mask that take a branch; of a leaf that is never split, only merges ask for them."""
-        if self._merges is None:
-            return NO_ROWS
+        """The rows of a mask that take a branch."""
         out = np.empty_like(mask)
         rows_in_state(self._forest.arrays, mask, v, branch if state < 0 else state, out)
         return mask & ~out if state >= 0 and branch == 1 else out
