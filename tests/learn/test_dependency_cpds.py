@@ -106,6 +106,24 @@ def test_a_target_of_some_tens_of_states_is_regressed():
     assert {cpd.kind for cpd in model.cpds} == {"logistic"}
 
 
+@pytest.mark.parametrize("more", [
+    {"kappa": 1.0}, {"min_leaf": 800}, {"max_leaves": 2}, {"splits": "complete"}, {"smoothing": "laplace"},
+    {"prior": "bdeu"},
+])  # fmt: skip
+def test_a_tree_in_the_place_of_a_regression_is_the_tree_that_was_asked_for(more):
+    X = many_states(70, 3000)
+    rng = np.random.default_rng(1)
+    X["third"] = np.where(rng.random(3000) < 0.9, X["zip"] % 3, rng.integers(3, size=3000))
+    X["faint"] = np.where(rng.random(3000) < 0.4, X["zip"] % 2, rng.integers(2, size=3000))
+    trees = qw.learn("dn", X, **more)
+    with pytest.warns(DataWarning, match="'zip' has 70 states"):
+        regressed = qw.learn("dn", X, cpd="logistic", strength=1.0, **more)
+    assert regressed.cpds[1].kind == "logistic"
+    np.testing.assert_array_equal(regressed.cpds[0].probs, trees.cpds[0].probs)
+    np.testing.assert_array_equal(regressed.cpds[0].variable, trees.cpds[0].variable)
+    assert not np.array_equal(regressed.cpds[0].probs, qw.learn("dn", X).cpds[0].probs)
+
+
 # The best of all kinds
 
 

@@ -216,16 +216,21 @@ class Trees(Kind):
         """The weights of prunings are those of the uniform prior."""
         return task.params["smoothing"] == "average" and task.params["prior"] == "uniform"
 
-    def _grow(self, task: Task, data: Dataset, kappa: float) -> list[TreeCPD]:
-        p = task.params
+    def of_some(self, task: Task, data: Dataset, targets: list[int]) -> tuple[TreeCPD, ...]:
+        """Trees of some variables, where others have CPDs of another kind; nothing is chosen by held-out rows."""
+        kappa = GrowthRules().kappa if task.params["kappa"] == "auto" else task.params["kappa"]
+        return self._finished(task, self._grow(task, data, kappa, targets), Belief(kappa)).cpds
+
+    def _grow(self, task: Task, data: Dataset, kappa: float, targets: list[int] | None = None) -> list[TreeCPD]:
+        p, targets = task.params, list(range(data.n_vars)) if targets is None else targets
         warn_of_light_rows(data, p["min_leaf"])
         arrays, allowed = leaf_arrays(data), allowed_parents(task, data)
         rules = GrowthRules(kappa, p["splits"] != "complete", p["splits"] != "binary", p["min_leaf"])
         if p["prior"] == "uniform":
-            trees = grow_trees(arrays, range(data.n_vars), rules, allowed, task.threads.run, task.progress)
+            trees = grow_trees(arrays, targets, rules, allowed, task.threads.run, task.progress)
         else:
             prior = tree_prior(p["prior"], p["prior_network"], data.variables, arrays, p["equivalent_sample_size"])
-            trees = grow_apart(arrays, rules, allowed, prior, task.progress)
+            trees = grow_apart(arrays, targets, rules, allowed, prior, task.progress)
         return [limited(tree, p["max_leaves"]) for tree in trees]
 
     def _finished(self, task: Task, trees: list[TreeCPD], belief: Belief) -> Learned:
@@ -295,12 +300,11 @@ def narrow_targets(data: Dataset) -> list[int]:
 
 
 def with_trees_for_the_others(task: Task, data: Dataset, cpds: Sequence[Any]) -> tuple[Any, ...]:
-    """The CPDs of the narrow targets, and trees for those that have too many states to be regressed."""
+    """The CPDs of the narrow targets, and for those of too many states to be regressed trees as the task wants them."""
     by_child = {cpd.child: cpd for cpd in cpds}
     wide = [v for v in range(data.n_vars) if v not in by_child]
     if wide:
-        trees = grow_trees(leaf_arrays(data), wide, GrowthRules(), allowed_parents(task, data), task.threads.run)
-        by_child |= {tree.child: averaged(tree, Belief(GrowthRules().kappa)) for tree in trees}
+        by_child |= {tree.child: tree for tree in Trees().of_some(task, data, wide)}
     return tuple(by_child[v] for v in range(data.n_vars))
 
 

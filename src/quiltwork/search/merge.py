@@ -148,18 +148,21 @@ class Forest:
 
 
 def grow_apart(
-    arrays: LeafArrays, rules: GrowthRules, allowed: np.ndarray | None, prior: Prior | None, progress: Progress
-) -> list[TreeCPD]:
-    """Trees of all variables under any prior, each grown without regard to the others."""
+    arrays: LeafArrays, targets: list[int], rules: GrowthRules, allowed: np.ndarray | None, prior: Prior | None,
+    progress: Progress,
+) -> list[TreeCPD]:  # fmt: skip
+    """Trees of some variables under any prior, each grown without regard to the others."""
     n_vars = len(arrays.n_states)
     check_arcs_fit(n_vars)
-    everyone = np.ones((n_vars, n_vars), np.bool_) if allowed is None else allowed
-    forest = Forest(arrays, rules, merging=False, allowed=everyone, acyclic=False, prior=prior)
+    may = np.zeros((n_vars, n_vars), np.bool_)
+    may[targets] = True if allowed is None else allowed[targets]
+    forest = Forest(arrays, rules, merging=False, allowed=may, acyclic=False, prior=prior)
     n_splits = 0
     while forest.step():
         n_splits += 1
         progress("growing trees", n_splits, n_splits + 1)
-    return list(forest.cpds())
+    cpds = forest.cpds()
+    return [cpds[target] for target in targets]
 
 
 @dataclass(slots=True)
