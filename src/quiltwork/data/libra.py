@@ -103,9 +103,9 @@ def _read_rows(lines: list[bytes], path: str) -> tuple[np.ndarray, np.ndarray | 
     lengths = np.diff(ends, prepend=-1, append=len(joined)) - 1
     plain = not joined.translate(None, b"0123456789,") and lengths.min() >= 1 and lengths.max() <= 18
     if not plain and (bad := _BAD_WORD.search(joined)):
-        line = joined[: bad.start(1)].count(b",") // width + 1
+        row = joined[: bad.start(1)].count(b",") // width
         raise FormatError(
-            f"a value must be a whole number below {MOST_STATES}, or *. Got {_shown(bad[1])}.", path, line
+            f"a value must be a whole number below {MOST_STATES}, or *. Got {_shown(bad[1])}.", path, row + 1
         )
     words = joined.translate(None, b" \t").replace(b"*", b"%d" % MISSING).split(b",")
     codes = np.array(words).astype(np.int64).reshape(-1, width)
