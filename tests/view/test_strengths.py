@@ -8,7 +8,7 @@ from some_models import LEARNED, features, model_of, network, trees
 
 import quiltwork as qw
 from naive import joint, pictures
-from quiltwork.errors import InputError
+from quiltwork.errors import DataWarning, InputError
 from quiltwork.view import evidence, information, strengths
 from quiltwork.view.information import blanket_information
 from quiltwork.view.kinds import kind_of
@@ -116,7 +116,26 @@ def test_in_a_tree_no_parent_stands_behind_those_below_it():
 
 
 def test_a_regression_is_as_strong_as_it_moves_the_logits():
-    assert told(strengths.family_arcs(model_of("logistic"))) == {(1, 0): 2.0}
+    arcs = strengths.family_arcs(model_of("logistic"))
+    assert told(arcs) == {(1, 0): 2.0} and arcs.meaning == "most that the parent moves the log-odds"
+
+
+def test_what_the_distributions_say_without_a_learner_is_told_by_their_kind():
+    net, _ = trees()
+    assert strengths.family_arcs(net).meaning == "gain of the best split"
+    assert strengths.family_arcs(network(3, [(), (0,)])).meaning == "mutual information given the other parents"
+    table = qw.sample(qw.textbook("asia"), 500, seed=0)
+    tables, trees_ = (qw.DependencyNetwork(cpd=cpd).fit(table).model_ for cpd in ("table", "tree"))
+    mixed = replace(tables, cpds=(*tables.cpds[:4], *trees_.cpds[4:]), strengths=None)
+    assert strengths.family_arcs(mixed).meaning == "told by each variable's own kind of distribution"
+
+
+def test_trees_in_the_place_of_regressions_are_measured_as_these_are():
+    many = np.arange(2000) % 70
+    with pytest.warns(DataWarning, match="2 such variables get decision trees"):
+        model = qw.learn("dn", {"a": many, "b": (many * 3) % 70}, cpd="logistic", strength=1.0, kappa=1.0)
+    assert {cpd.kind for cpd in model.cpds} == {"tree"} and model.arcs
+    assert strengths.family_arcs(model).meaning == "log-likelihood lost without the parent"
 
 
 def test_features_add_up_on_the_edges_that_hold_them():

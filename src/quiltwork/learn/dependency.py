@@ -45,17 +45,24 @@ class DependencyNetwork(Learner):
     """A dependency network: for every variable its distribution given all the others.
 
     Where something is chosen by how well it predicts (kappa or strength "auto", boosted trees, cpd="auto"), rows are
-    held out: those of `fit(X, validation=V)`, or else a share of X, after which all of X is learned from again. Where
-    nothing is to be chosen, the rows of V are only judged.
+    held out: those of `fit(X, validation=V)`, or else a share of X, after which all of X is learned from again (boosted
+    trees keep to the other rows). Where nothing is to be chosen, the rows of V are only judged.
+
+    Parameters serve the kinds they are told for. cpd="auto" chooses kappa, penalty and strength itself, and refuses
+    others; what else is said of its kinds it obeys. Variables of more than 64 states get trees in the place of
+    regressions, under the parameters of trees.
+
+    The distributions are learned apart and need not fit together, so what the Gibbs sampler says of a variable
+    (`query`, `marginals`, `sample`) may lean away from its share of the training rows, without any warning.
 
     Attributes
     ----------
     model_ : DependencyNet
         The learned network.
     strengths_ : list of (parent, child, strength)
-        The arcs, strongest first. Of trees: the greatest further penalty on a split under which the arc would still be
-        there. Of tables: what the score gained when the parent entered. Of all others, also of trees that cpd="auto"
-        has chosen: the log-likelihood that the rows of the table lose without the parent.
+        The arcs, strongest first. With cpd="tree": the greatest further penalty on a split under which the arc would
+        still be there. With "table": what the score gained when the parent entered. With all others, whatever kind a
+        variable has got: the log-likelihood that the rows of the table lose without the parent.
     validation_score_ : float or None
         Mean pseudo-log-likelihood of the rows of `fit(X, validation=V)`, or of those that were held out.
 
@@ -90,9 +97,10 @@ class DependencyNetwork(Learner):
         Param("splits", "binary", (Choice(("binary", "complete", "both")),), "trees: one state or the rest, or all"),
         Param("min_leaf", 1, (Integer(1),), "trees: fewest rows, or the least weight of them, in a leaf that has any"),
         Param("max_leaves", None, (Nothing(), Integer(1)), "trees: most leaves; None for no limit"),
-        Param("penalty", "l1", (Choice(("l1", "l2")),), "logistic: what large weights cost"),
+        Param("penalty", "l1", (Choice(("l1", "l2")),), "logistic: what weights cost; l1 leaves many of them out"),
         Param("strength", "auto", (_AUTO, _ABOVE_ZERO), "logistic: strength of the penalty; auto: by held-out rows"),
-        Param("k", None, (Nothing(), Integer(1)), "chi-square neighbours to choose from; None for all (tables: 8)"),
+        Param("k", None, (Nothing(), Integer(1)),
+              "most chi-square neighbours that may be parents; None for all (tables: 8)"),
         Param("held_out", 0.1, (Real(0.0, 0.5, above_low=True),), "share of the rows held out to choose by"),
         *SHARED,
     )  # fmt: skip

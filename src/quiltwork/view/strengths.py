@@ -6,16 +6,20 @@
 | Bayesian network of trees or graphs | the smallest gain of any operator until it entered |
 | dependency network of trees | the greatest further penalty on a split under which it would still be there |
 | dependency network of tables | what the score of the child gained when its parent entered |
-| regressions, boosted trees, the best kind for each variable | log-likelihood that the rows lose without the parent |
-| network that was not learned here | mutual information of parent and child given the other parents |
+| the same learned with cpd="logistic", "boosted" or "auto" | log-likelihood that the rows lose without the parent |
+| tables and linear Gaussians without a learner | mutual information of parent and child given the other parents |
+| trees and graphs without a learner | gain of the best split on the parent |
+| regressions without a learner | the most that the parent's states move the log-odds |
+| boosted trees without a learner | not known |
 | hybrid random field | mutual information of the two given the rest of the local network |
 | Markov network | sizes of the weights of the features that hold both, added up |
 | Markov tree | mutual information of the two |
 | rankers | how much one item says about another: each item's strongest few |
 
 The learner tells the strengths, and they are taken as they are; so where arcs entered one by one, the order of strength
-is the order of their entry (Heckerman et al. 2000, section 5). Of a tree without them, a parent counts as much as its
-best split, and at least as much as those below it: what a split gains, it gains because of the splits above.
+is the order of their entry (Heckerman et al. 2000, section 5). Where no learner did, the CPDs say what they can, each
+by its kind. In a tree a parent then counts at least as much as those below it: what a split gains, it gains because of
+the splits above.
 
 Mutual information in a network needs the weights of the parents' configurations. They are computed exactly in a small
 network, and counted in sampled rows in a large one; the same seed each time.
@@ -40,6 +44,12 @@ from quiltwork.view.information import blanket_information, table_information
 EXACT_VARIABLES = 100  # up to which configurations are weighed exactly
 PER_ITEM = 10  # partners of an item that a ranker shows
 ITEMS_AT_A_TIME = 256
+ALONE = {
+    "tree": "gain of the best split",
+    "graph": "gain of the best split",
+    "logistic": "most that the parent moves the log-odds",
+    "boosted": "not known for boosted trees that were not learned here",
+}
 
 
 class Arcs(NamedTuple):
@@ -69,23 +79,29 @@ def family_arcs(model: Any) -> Arcs:
     structure = model.structure
     source, target = structure.indices, np.repeat(np.arange(structure.n_vars), np.diff(structure.indptr))
     given = getattr(model, "strengths", None)
-    grown = any(isinstance(cpd, TreeCPD) for cpd in model.cpds)
     if given is None or len(given) != len(source):
-        strength = np.fromiter(_information(model), np.float64, len(source))
-        meaning = "gain of the best split" if grown else "mutual information given the other parents"
+        strength, meaning = np.fromiter(_information(model), np.float64, len(source)), _meaning_alone(model)
     else:
-        strength, meaning = np.asarray(given, np.float64), _meaning(model, grown)
+        strength, meaning = np.asarray(given, np.float64), _meaning(model)
     return strongest_first(source, target, strength, meaning, "nats")
 
 
-def _meaning(model: Any, grown: bool) -> str:
+def _meaning(model: Any) -> str:
     """What the learner measured."""
-    is_mixed = dict(model.provenance).get("parameters", {}).get("cpd") == "auto"
-    if is_mixed or any(isinstance(cpd, (LogisticCPD, BoostedCPD)) for cpd in model.cpds):
+    by_rows = dict(model.provenance).get("parameters", {}).get("cpd") in ("logistic", "boosted", "auto")
+    if by_rows or any(isinstance(cpd, (LogisticCPD, BoostedCPD)) for cpd in model.cpds):
         return "log-likelihood lost without the parent"
+    grown = any(isinstance(cpd, TreeCPD) for cpd in model.cpds)
     if model.kind == "dn":
         return "penalty that the arc withstands" if grown else "gain when the parent entered"
     return "smallest gain until the arc entered" if grown else "score lost without the arc"
+
+
+def _meaning_alone(model: Any) -> str:
+    """What is told by the CPDs themselves: one thing where all that have parents are of one kind."""
+    kinds = {getattr(cpd, "kind", "table") for cpd in model.cpds if cpd.parents}
+    told = {ALONE.get(kind, "mutual information given the other parents") for kind in kinds or {"table"}}
+    return told.pop() if len(told) == 1 else "told by each variable's own kind of distribution"
 
 
 def _worth_in_tree(cpd: TreeCPD, known: dict[int, float]) -> dict[int, float]:
@@ -113,7 +129,7 @@ def _gains(cpd: TreeCPD) -> dict[int, float]:
 def _information(model: Any) -> Iterator[float]:
     """I(parent; child | other parents) of every arc, by child and then by parent.
 
-    Where a CPD is no table: what the parent gained in a tree; by how much it can move the logits of a regression.
+    Where a CPD is no table: what the parent gained in a tree; by how much it can move the log-odds of a regression.
     """
     weigh = _weigher(model) if any(isinstance(cpd, TableCPD) for cpd in model.cpds) else None
     for v, cpd in enumerate(model.cpds):
