@@ -35,8 +35,8 @@ class UnknownVariableError(InputError):
     """A name that no variable of the model has."""
 
     @classmethod
-    def of(cls, name: object, known: Iterable[str]) -> UnknownVariableError:
-        return cls(f"There is no variable {name!r} in this model{_nearest(str(name), known)}.")
+    def of(cls, name: object, known: Iterable[str], where: str = "in this model") -> UnknownVariableError:
+        return cls(f"There is no variable {name!r} {where}{_nearest(str(name), known)}.")
 
 
 class UnknownStateError(InputError):

@@ -213,7 +213,10 @@ def test_prior_network_score():
         ({"required": ["v0"]}, "pairs"),
         ({"required": [("v0", "v2"), ("v1", "v2")], "max_parents": 1}, "'max_parents' allows 1"),
         ({"tiers": [["v0"], ["v0"]]}, "two of the 'tiers'"),
-        ({"search": "k2", "order": ["v0"]}, "'order' must name each of the 6 variables once"),
+        ({"search": "k2", "order": ["v0"]}, "'order' must name each of the 6 variables once; it lacks 'v1'"),
+        ({"search": "k2", "order": [f"v{k}" for k in (0, 1, 2, 2, 3, 4, 5)]}, "once; it names 'v2' 2 times"),
+        ({"search": "k2", "order": 3}, "'order' must be a list of all variables. Got 3 instead"),
+        ({"cpd": "tree", "order": "v0,v1"}, "'order' must be a list of all variables. Got 'v0,v1' instead"),
         ({"search": "k2", "required": [("v5", "v0")]}, "goes against the order of the variables; set"),
         ({"order": ["v0"]}, "'order' needs search='k2'"),
         ({"search": "fixed"}, "search='fixed' needs 'start'"),
@@ -229,7 +232,12 @@ def test_bad_parameters_are_named(parameters, message):
 
 
 def test_an_unknown_name_in_knowledge_is_named():
-    with pytest.raises(UnknownVariableError, match="no variable 'v9'"):
-        qw.BayesianNetwork(required=[("v9", "v0")]).fit(frame())
+    everyone = [f"v{k}" for k in range(6)]
+    for more in ({"required": [("v9", "v0")]}, {"forbidden": [("v9", "v0")]}, {"tiers": [["v0"], ["v9"]]},
+                 {"order": [*everyone, "v9"], "search": "k2"}, {"start": [("v0", "v9")]}):  # fmt: skip
+        with pytest.raises(
+            UnknownVariableError, match=f"no variable 'v9' in the table, and '{next(iter(more))}' names"
+        ):
+            qw.BayesianNetwork(**more).fit(frame())
     with pytest.raises(TypeError, match="no parameter 'serach'"):
         qw.BayesianNetwork(serach="climb")

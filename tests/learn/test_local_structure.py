@@ -414,3 +414,17 @@ def test_too_many_columns_are_refused_before_their_pairs_are_written_down(learne
     learner.fit(X[:, :9])
     with pytest.raises(ResourceLimitError, match="which of 10 columns may depend on which would take .* leave columns"):
         learner.fit(X)
+
+
+@pytest.mark.parametrize("cpd", ["tree", "graph"])
+def test_missing_values_in_training_are_what_was_asked_for(cpd):
+    codes = rows_of().states()
+    columns = {f"v{v}": codes[:, v].tolist() for v in range(5)}
+    complete = {name: column[2:] for name, column in columns.items()}
+    columns["v0"][0] = columns["v3"][1] = None
+    with pytest.raises(DataError, match="'v0' has a missing value .* in row 0"):
+        qw.BayesianNetwork(cpd=cpd).fit(columns)
+    dropped, whole = (qw.learn("bn", *it, cpd=cpd, missing="drop") for it in ((columns,), (complete,)))
+    assert to_bytes(dropped) == to_bytes(whole)
+    as_state = qw.learn("bn", columns, cpd=cpd, missing="state")
+    assert as_state.variables[0].n_states == STATES[0] + 1 and np.isfinite(qw.log_likelihood(as_state, columns)).all()

@@ -24,13 +24,13 @@ import numpy as np
 
 from quiltwork.backends.threads import Threads, n_threads
 from quiltwork.cpds.table import TableCPD
-from quiltwork.data.dataset import Dataset, position
+from quiltwork.data.dataset import Dataset
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import ParameterError
 from quiltwork.infer.likelihood import log_likelihood
 from quiltwork.learn.base import SHARED, Learner, Progress, ScoreName, silent
 from quiltwork.learn.held_out import given_rows
-from quiltwork.learn.knowledge import Knowledge, read_arcs, read_order, read_tiers
+from quiltwork.learn.knowledge import Knowledge, columns_in_order, read_arcs, read_order, read_tiers
 from quiltwork.learn.local_structure import grow_network, read_operators
 from quiltwork.learn.prior import prior_families, read_prior
 from quiltwork.models.bayesian import BayesianNet
@@ -294,9 +294,7 @@ def _tables(arrays: Arrays, graph: Graph) -> tuple[TableCPD, ...]:
 def _order(given: Any, encoder: Encoder, start: tuple[tuple[int, ...], ...]) -> list[int]:
     """The order of the variables, in columns; what must be there has to agree with it."""
     names = [v.name for v in encoder.variables]
-    order = list(range(len(names))) if given is None else [position(name, encoder.variables) for name in given]
-    if sorted(order) != list(range(len(names))):
-        raise ParameterError(f"'order' must name each of the {len(names)} variables once. Got {len(order)} names.")
+    order = list(range(len(names))) if given is None else columns_in_order(given, encoder.variables)
     for child, parents in enumerate(start):
         for parent in parents:
             if order.index(parent) > order.index(child):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quiltwork.data.dataset import Variable, position
-from quiltwork.errors import ParameterError
+from quiltwork.errors import ParameterError, UnknownVariableError
 from quiltwork.models.structure import Structure
 
 Arc = tuple[int, int]
@@ -95,6 +95,32 @@ def read_order(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
+def column_of(name: object, variables: Sequence[Variable], parameter: str) -> int:
+    """The column of a variable that a parameter names."""
+    try:
+        return position(name, variables)
+    except UnknownVariableError:
+        known = (variable.name for variable in variables)
+        raise UnknownVariableError.of(name, known, f"in the table, and {parameter!r} names it") from None
+
+
+def columns_in_order(given: object, variables: Sequence[Variable]) -> list[int]:
+    """The columns in the order that is given by names: each of them once.
+
+    >>> columns_in_order(["b", "a"], [Variable(name, (0, 1)) for name in "ab"])
+    [1, 0]
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ParameterError(f"'order' must be a list of all variables. Got {given!r} instead.")
+    order = [column_of(name, variables, "order") for name in given]
+    times = np.bincount(order, minlength=len(variables))
+    for v, n in enumerate(times.tolist()):
+        if n != 1:
+            told = f"names {variables[v].name!r} {n} times" if n else f"lacks {variables[v].name!r}"
+            raise ParameterError(f"'order' must name each of the {len(variables)} variables once; it {told}.")
+    return order
+
+
 def _arcs(given: object, variables: Sequence[Variable], parameter: str) -> tuple[Arc, ...]:
     if given is None:
         return ()
@@ -104,7 +130,7 @@ def _arcs(given: object, variables: Sequence[Variable], parameter: str) -> tuple
     for pair in given:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise ParameterError(f"{parameter!r} must be a list of (parent, child) pairs. Got {pair!r} in it.")
-        parent, child = (position(name, variables) for name in pair)
+        parent, child = (column_of(name, variables, parameter) for name in pair)
         if parent == child:
             raise ParameterError(f"The {parameter!r} arc from {variables[parent].name!r} to itself is a cycle.")
         arcs.append((parent, child))
@@ -124,7 +150,7 @@ def _forbidden(arcs: tuple[Arc, ...], tiers: object, variables: Sequence[Variabl
         if isinstance(tier, str) or not isinstance(tier, Iterable):
             raise ParameterError(f"'tiers' must be a list of lists of variables. Got {tier!r} in it.")
         for name in tier:
-            v = position(name, variables)
+            v = column_of(name, variables, "tiers")
             if tier_of[v] >= 0:
                 raise ParameterError(f"{variables[v].name!r} stands in two of the 'tiers'; it must stand in one.")
             tier_of[v] = level
