@@ -52,8 +52,9 @@ class DependencyNetwork(Learner):
     others; what else is said of its kinds it obeys. Variables of more than 64 states get trees in the place of
     regressions, under the parameters of trees.
 
-    The distributions are learned apart and need not fit together, so what the Gibbs sampler says of a variable
-    (`query`, `marginals`, `sample`) may lean away from its share of the training rows, without any warning.
+    The distributions are learned apart and need not fit together: what the Gibbs sampler says of a variable (`query`,
+    `marginals`, `sample`) may lean away from its shares in training, which is not warned of. Compare them where it
+    matters, or take `BayesianNetwork(cpd="tree")`.
 
     Attributes
     ----------
