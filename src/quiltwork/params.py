@@ -12,7 +12,7 @@ quiltwork.errors.ParameterError: The 'max_parents' parameter of BayesianNetwork 
 from __future__ import annotations
 
 import inspect
-import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral
@@ -65,7 +65,7 @@ class Real:
 
     def holds(self, value: Any) -> bool:
         is_number = isinstance(value, AnyReal) and not isinstance(value, bool)
-        if not is_number or not abs(value) < math.inf:  # nor is anything learned from a NaN
+        if not is_number or not abs(value) <= sys.float_info.max:  # nor is anything learned from a NaN
             return False
         if self.low is not None and (value < self.low or (self.above_low and value == self.low)):
             return False

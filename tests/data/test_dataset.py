@@ -122,4 +122,6 @@ def test_variables_are_found_by_name_column_and_state():
         position("c", variables)
     with pytest.raises(UnknownStateError, match="'maybe'.*'no', 'yes'"):
         variables[1].index("maybe")
+    with pytest.raises(UnknownStateError, match="'pH' has no state 1000"):  # beyond the range of a float
+        Variable("pH", ("(-inf, 3.1]", "(3.1, inf)"), edges=(3.1,)).index(10**400)
     assert pickle.loads(pickle.dumps(variables)) == variables

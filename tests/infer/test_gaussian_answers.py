@@ -236,6 +236,8 @@ def test_probabilities_of_states_cannot_be_asked():
     rows = rows_of(0, mean, covariance)
     with pytest.raises(IntractableError, match=r"'v1' of this GaussianNet is a number.*predict\(model, X, 'v1'\)"):
         qw.predict_proba(net, rows, "v1")
+    with pytest.raises(InputError, match="'v0' must be a finite number"):
+        qw.query(net, "v1", {"v0": 10**400})
     with pytest.raises(InputError, match=r"'v0' of this GaussianNet is a number, not an item.*predict\(model, X, 'v0'"):
         qw.item_scores(net, rows)
     with pytest.raises(IntractableError, match="GaussianNet is of numbers.*pseudo_log_likelihood or log_likelihood"):

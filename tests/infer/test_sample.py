@@ -6,7 +6,7 @@ from scipy.stats import chi2
 
 from infer.networks import net, random_tables
 from naive.joint import joint
-from quiltwork.errors import ParameterError
+from quiltwork.errors import ParameterError, ResourceLimitError
 from quiltwork.infer.sample import sample
 from quiltwork.models.textbook import textbook
 
@@ -54,7 +54,10 @@ def test_shapes_and_wrong_numbers_of_rows():
     asia = textbook("asia")
     assert sample(asia, 0).states().shape == (0, 8)
     assert sample(asia, 5).variables == asia.variables
-    for n in (-1, 2.5, True, "10"):
+    for n in (10**13, 10**15):
+        with pytest.raises(ResourceLimitError, match="rows of 8 variables take .* GB.*several samples"):
+            sample(asia, n)
+    for n in (-1, 2.5, True, "10", 10**400):
         with pytest.raises(ParameterError, match="'n' parameter of sample"):
             sample(asia, n)
 

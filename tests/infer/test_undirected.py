@@ -60,6 +60,13 @@ def test_likelihoods_are_those_of_the_full_joint(case):
     assert shifted == pytest.approx(found - 1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("wrong", ["a", [1.0, 2.0], np.nan, np.inf, 10**400])
+def test_a_log_z_that_is_no_number_is_refused(wrong):
+    model = network([2, 2], [[(0, 1), (1, 1)]], [1.0])
+    with pytest.raises(InputError, match=r"'log_partition' must be the answer of quiltwork.log_partition\(model\)"):
+        qw.log_likelihood(model, np.zeros((2, 2), int), log_partition=wrong)
+
+
 @settings(max_examples=60)
 @given(small_networks())
 def test_tables_of_probabilities_are_boxes_too(case):

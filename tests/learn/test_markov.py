@@ -304,7 +304,8 @@ WRONG = [
     {"lasso": -1.0}, {"objective": "both"}, {"batch": 0}, {"delta": 0.0}, {"tie": -1.0}, {"grace": 0}, {"memory": 0},
     {"prior_width": (1.0, 0.0)}, {"prior_width": ()}, {"prior_width": "10,1"}, {"prior_width": ("a", "b")},
     {"prior_width": np.nan}, {"prior_width": (1.0, np.nan)}, {"prior_width": {1: 2}}, {"prior_width": [[1.0]]},
-    {"prior_width": (1.0, None)}, {"prior_width": True}, {"prior_width": np.inf},
+    {"prior_width": (1.0, None)}, {"prior_width": 10**400}, {"lasso": 10**400}, {"grace": 10**400},
+    {"prior_width": True}, {"prior_width": np.inf},
 ]  # fmt: skip
 
 

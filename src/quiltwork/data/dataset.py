@@ -70,7 +70,7 @@ def _as_number(state: Any) -> float | None:
     """The finite number that a state is or spells, or None."""
     try:
         number = float(state)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 

@@ -153,7 +153,7 @@ def evidence_numbers(model: Any, evidence: Mapping[str, object] | None) -> dict[
     for name, value in (evidence or {}).items():
         try:
             number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not isfinite(number):
             raise InputError(f"The evidence for {name!r} must be a finite number. Got {value!r} instead.")

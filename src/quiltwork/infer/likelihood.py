@@ -6,6 +6,7 @@ missing values gets the likelihood of what was observed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from quiltwork.data.dataset import NO_CODE
+from quiltwork.errors import InputError
 from quiltwork.infer.gaussian import gaussian_log_likelihood
 from quiltwork.infer.gaussian_tree import gaussian_tree_log_likelihood
 from quiltwork.infer.markov_tree import tree_log_likelihood
@@ -43,11 +45,24 @@ def log_likelihood(model: Any, X: object, log_partition: Any = None) -> np.ndarr
     of_codes, log_z = implementation(LOG_LIKELIHOOD, model, "log_likelihood"), 0.0
     if log_partition is not None:
         of_codes = implementation(LOG_POTENTIALS, model, "log_likelihood(log_partition=...)")
-        log_z = float(log_partition)
+        log_z = _log_z(log_partition)
     out = np.empty(rows.n_samples)
     for block, codes in row_blocks(rows, rows.n_vars):
         out[block] = of_codes(model, codes) - log_z
     return out
+
+
+def _log_z(log_partition: Any) -> float:
+    try:
+        log_z = float(log_partition)
+    except (TypeError, ValueError, OverflowError):
+        log_z = math.nan
+    if not math.isfinite(log_z):
+        raise InputError(
+            f"'log_partition' must be the answer of quiltwork.log_partition(model), or a finite number. Got "
+            f"{log_partition!r} instead."
+        )
+    return log_z
 
 
 def _bayesian(model: BayesianNet, codes: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from quiltwork.data.dataset import from_codes
+from quiltwork.data.dataset import from_codes, physical_memory
 from quiltwork.data.numbers import Numbers
+from quiltwork.errors import ResourceLimitError
 from quiltwork.infer.gaussian import gaussian_sample
 from quiltwork.infer.gaussian_tree import gaussian_tree_sample
 from quiltwork.infer.gibbs import gibbs_sample
@@ -30,7 +31,7 @@ from quiltwork.models.markov_tree import DiscreteTree, GaussianTree
 from quiltwork.params import Integer, Param
 from quiltwork.rng import seed_of, stream
 
-ROWS = Param("n", None, (Integer(0),), "rows to draw")
+ROWS = Param("n", None, (Integer(0, 10**15),), "rows to draw")
 
 
 def sample(model: Any, n: int, seed: object = 0) -> Any:
@@ -43,6 +44,12 @@ def sample(model: Any, n: int, seed: object = 0) -> Any:
     """
     model = model_of(model)
     ROWS.check("sample", n)
+    n_bytes = n * (8.0 + 2.0 * len(model.variables))
+    if n_bytes > physical_memory():
+        raise ResourceLimitError(
+            f"{n:,} rows of {len(model.variables):,} variables take {n_bytes / 2**30:,.0f} GB, more than this machine "
+            "has; draw them in several samples, each with a seed of its own."
+        )
     drawn = implementation(SAMPLE, model, "sample")(model, int(n), seed_of(seed, "seed"))
     return Numbers(model.variables, drawn) if isinstance(drawn, np.ndarray) else from_codes(model.variables, drawn)
 

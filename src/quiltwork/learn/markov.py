@@ -145,7 +145,7 @@ class MarkovNetwork(Learner):
         Param("tol", 1e-7, (Real(0.0),), "relative gain below which an iteration is the last"),
         Param("delta", 1e-7, (_SHARE,), "chance that a split of a stream's tree is not the best (partial_fit)"),
         Param("tie", 0.05, (Real(0.0),), "gains per row that differ by less are a tie (partial_fit)"),
-        Param("grace", 200, (Integer(1),), "rows a leaf sees between looks for a split (partial_fit)"),
+        Param("grace", 200, (Integer(1, 10**12),), "rows a leaf sees between looks for a split (partial_fit)"),
         Param("memory", 10_000, (Integer(1),), "rows of a stream that are kept, at random, for weights (partial_fit)"),
         *SHARED,
     )
