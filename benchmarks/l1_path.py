@@ -1,19 +1,23 @@
 """How fast is a path of L1-penalised logistic regressions beside liblinear, at the same objective?
 
-Words of c20ng (11,293 x 910, 5 % ones) are regressed on all others, at strengths from one that leaves some ten weights
-to one that leaves hundreds. One thread each. liblinear, through scikit-learn, reads CSR and solves every strength anew;
-quiltwork takes them as a path, the strongest first ("path"), and each alone, as liblinear does ("alone").
+    QUILTWORK_DATA=... python benchmarks/l1_path.py [--targets 30] [--repeat 2] [--seed 0] [--all]
 
-liblinear penalises its intercept, quiltwork does not. So liblinear is given intercept_scaling=100, under which that part
-of its penalty is a hundredth; and every solution is judged by one plain function here, whose objective does not
+Words of c20ng (11,293 x 910, 5 % ones) are regressed on all others, at strengths from one that leaves some ten weights
+to one that leaves hundreds: `--targets` of them, drawn at random, the fastest of `--repeat` runs. One thread each.
+liblinear, through scikit-learn, reads CSR and solves every strength anew; quiltwork takes them as a path, the strongest
+first ("path"), and each alone, as liblinear does ("alone").
+
+liblinear penalises its intercept, quiltwork does not. So liblinear is given intercept_scaling=100, under which that
+part of its penalty is a hundredth; and every solution is judged by one plain function here, whose objective does not
 penalise the intercept. `apart` is the largest relative difference between the two objectives of a word, positive where
 quiltwork's is the higher (liblinear stops at its default tolerance).
 
-With --all, the automatic path of all 910 words with validation rows, as a dependency network takes it.
+With --all, then the automatic paths of all 910 words with validation rows, L1 and L2, on one thread and on two, as a
+dependency network takes them.
 
 Wanted: at least 3 times faster per strength, at the same objective; all words in well under 2 minutes on 2 threads.
 
-Last result (2 cores, other work running; 20 words, CPU milliseconds per word):
+Last result (2 cores, other work running; --targets 20, CPU milliseconds per word; the objectives themselves left out):
   strength  weights  liblinear  path  alone  times, path  times, alone     apart
   30             29       41.9   4.8    4.9          8.8           8.6  -1.4e-06
   20             41       47.6   3.1    6.0         15.5           8.0  -1.4e-06

@@ -4,13 +4,18 @@
 
 Both sides learn one tree for every variable of the same rows, and are judged by the same function: the mean
 pseudo-log-likelihood of test rows (PLL). scikit-learn grows by entropy with at least `min_samples_leaf` rows in a leaf
-(the best of 5, 10, 20 and 50 by validation rows, whose search is not timed), its leaves smoothed by one row in each
-state. Where a set has more than `--targets` variables, scikit-learn is timed on that many drawn at random, its time
-scaled up, and the PLL of the same variables is compared. Ours is the whole fit on all cores, encoding included, with one
-kappa for all variables: the least of a handful that does no worse on the validation rows than scikit-learn does. Times
-are the least of several runs; `cpu` is one thread's worth of both; `MB` is the peak of the whole process. `--all` fits all 13 sets at kappa = 0.01 in one process and prints the sum.
+(the best of 5, 10, 20 and 50 by the validation rows of some ten variables, a search that is not timed), its leaves
+smoothed by one row in each state. Where a set has more than `--targets` variables, scikit-learn learns so many, drawn
+at random; its time is scaled up to all, and the PLL of the same variables is compared. Ours is the whole fit of all
+variables, encoding included, with one kappa for all: the least of a handful that does no worse on the validation rows
+than scikit-learn does, or else the best.
 
-Last result: see below the code's first lines; kept by hand.
+Columns: CPU seconds of scikit-learn, which has one thread; our wall seconds on all cores, and our CPU seconds over all
+of them, each the least of several runs; `ratio` is scikit-learn's CPU seconds over our wall seconds, `cpu ratio` over
+our CPU seconds; `MB` is the most memory that the process held while ours was fitted.
+
+`--all` then fits all 13 sets at kappa = 0.01 in one process and prints the sum; `--sets "" --all` does nothing else. No
+result is kept here, for times are the machine's; what the trees predict stands in `papers/RESULTS.md`.
 """
 
 from __future__ import annotations
