@@ -118,3 +118,11 @@ def test_bins_on_the_command_line(cli, tmp_path):
     assert model.variables[2].states == ("(-inf, 9]", "(9, 11]", "(11, inf)") and model.variables[0].n_states == 2
     code, _, err = cli("learn", "wine.csv", "-o", "c.qw", "--discretise", "alcohol")
     assert code == 2 and "Bins must be written" in err
+
+
+@pytest.mark.parametrize(
+    "metric, says", [("mrr", "no items to rank; evaluate it by ll or pll"), ("cmll", "use pseudo_")]
+)
+def test_what_numbers_do_not_have_is_refused(cli, wine, metric, says):
+    code, out, err = cli("evaluate", "wine.qw", "wine.csv", "--metric", metric)
+    assert code == 2 and out == "" and says in err and err.count("\n") == 1

@@ -98,6 +98,8 @@ def votes_about(model: Any, source: Any) -> Votes:
 
     import numpy as np
 
+    if not all(variable.states for variable in model.variables):
+        raise InputError(f"A {type(model).__name__} is of numbers and has no items to rank; evaluate it by ll or pll.")
     names = [variable.name for variable in model.variables]
     if not holds_votes(source):
         return _votes_of(model.variables, model.encoder.encode(source))

@@ -154,7 +154,8 @@ def asker(protocol: str, seed: int) -> Callable[[Any], Any]:
     which = {"all-but-1": "random", "all-but-1-first": "first", "all-but-1-fair": "fair"}.get(protocol)
     if which is None:
         raise ParameterError(
-            f"There is no protocol {protocol!r} here; there are {', '.join(PROTOCOLS)} and, to compare, votes."
+            f"There is no protocol {protocol!r} here; there are {', '.join(PROTOCOLS)} (or another number) and, to "
+            "compare, votes."
         )
     return lambda table: all_but_1(table, which, seed)
 
