@@ -132,7 +132,19 @@ def test_constant_targets():
 # The kernels beside their slow twin
 
 
-def under_way(n_states, target, seed, *, n_rows=200, weighted=False, n_drawn=None, row_cost=1.0, max_leaves=6, l2=2.0):
+def under_way(
+    n_states,
+    target,
+    seed,
+    *,
+    n_rows=200,
+    weighted=False,
+    n_drawn=None,
+    row_cost=1.0,
+    by_words=False,
+    max_leaves=6,
+    l2=2.0,
+):
     """What the kernels take to boost one variable of a random table, and what their twin takes."""
     columns = random_table(seed, n_rows, n_states)
     rng = np.random.default_rng(seed)
@@ -156,7 +168,7 @@ def under_way(n_states, target, seed, *, n_rows=200, weighted=False, n_drawn=Non
         np.array([seed], np.uint64),
     )
     n_drawn = n_drawn or len(fast.candidates)
-    limits = Limits(0.3, l2, max_leaves, n_drawn, row_cost)
+    limits = Limits(0.3, l2, max_leaves, n_drawn, row_cost, by_words)
     units = (15, 28) if weights is None else (min(2.0**20 / weights.max(), 2.0**31 / weights.sum()),) * 2
     slow = (has, odds, labels, weights, fast.candidates, n_drawn, boosting.Random(seed))
     return table, held_out, fast, limits, slow, units
@@ -190,6 +202,7 @@ CASES = [
     pytest.param([2, 3, 4, 2, 17, 2], 2, {}, id="many states"),
     pytest.param([2] * 9, 4, {"n_drawn": 3}, id="some drawn"),
     pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True}, id="weights"),
+    pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True, "by_words": True}, id="weights by words"),
     pytest.param([2] * 70, 30, {"n_drawn": 20, "n_rows": 65}, id="two words"),
 ]
 
@@ -230,11 +243,12 @@ def flows(tree, leaves, weights):
 
 @pytest.mark.parametrize("n_states, target", [([2] * 80, 5), ([2, 3, 4, 2, 17, 2], 2)])
 def test_walking_rows_and_counting_bits_give_the_same_trees(n_states, target):
-    ways = [under_way(n_states, target, 3, n_rows=500, n_drawn=12, row_cost=cost) for cost in (0.0, 1e9)]
-    rows, bits = (grown(*way[:4], 5) for way in ways)
-    for one, other in zip(rows[0], bits[0], strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(rows[1], bits[1])
+    ways = [{"row_cost": 1e9}, {"row_cost": 0.0}, {"row_cost": 0.0, "by_words": True}]
+    bits, *rows = (grown(*under_way(n_states, target, 3, n_rows=500, n_drawn=12, **way)[:4], 5) for way in ways)
+    for trees, log_likelihoods in rows:
+        for one, other in zip(trees, bits[0], strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(log_likelihoods, bits[1])
 
 
 # What users may give

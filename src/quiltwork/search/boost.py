@@ -314,8 +314,10 @@ def _limits(problem: _Problem, rules: _Rules, n_candidates: int, n_channels: int
     most = n_candidates if rules.share == 1.0 else max(MOST_DRAWN, 2 * math.isqrt(n_candidates))
     n_drawn = min(n_candidates, max(FEWEST_DRAWN, min(most, round(rules.share * n_candidates))))
     # A step from row to row and over its words, and for each drawn indicator a jump that no processor foresees.
-    row_cost = 3.0 + problem.table.by_row.shape[1] + 4.0 * problem.ones_per_row * n_drawn / n_candidates
-    return Limits(rules.rate, rules.l2, rules.max_leaves, n_drawn, n_channels * row_cost)
+    n_words = problem.table.by_row.shape[1]
+    one_by_one = 6.0 + 2.0 * n_words + 8.0 * problem.ones_per_row * n_drawn / n_candidates
+    row_cost = min(one_by_one, 20.0 * n_words)
+    return Limits(rules.rate, rules.l2, rules.max_leaves, n_drawn, n_channels * row_cost, row_cost < one_by_one)
 
 
 def _goes_on(curve: list[float], patience: int) -> bool:

@@ -58,13 +58,19 @@ class Target(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How trees are grown: n_drawn candidates take part in a round, and a row is walked at the cost of row_cost."""
+    """How trees are grown.
+
+    n_drawn   candidates that take part in a round
+    row_cost  of walking a row, where a word of a plane costs 1
+    by_words  whether all indicators of a row are walked, a word at a time, or those drawn that it has, one at a time
+    """
 
     rate: float
     l2: float
     max_leaves: int
     n_drawn: int
     row_cost: float
+    by_words: bool
 
 
 class Trees(NamedTuple):
