@@ -18,11 +18,19 @@ from quiltwork.search.boost import (
     _goes_on,
     _last_good,
     _limits,
-    _Problem,
     _Rules,
     fit_boosted,
 )
-from quiltwork.search.boost_state import Limits, Scratch, Target, Trees, indicator_states, tabulate
+from quiltwork.search.boost_state import (
+    Limits,
+    Scratch,
+    Target,
+    Trees,
+    indicator_states,
+    tabulate,
+    with_lists,
+    with_words,
+)
 from quiltwork.search.descent import fit_logistic
 from quiltwork.search.gradient_trees import LEAST_SLOPE, grow_trees
 from tables import dataset, random_table
@@ -141,7 +149,7 @@ def under_way(
     weighted=False,
     n_drawn=None,
     row_cost=1.0,
-    by_words=False,
+    rows=with_lists,
     max_leaves=6,
     l2=2.0,
 ):
@@ -150,7 +158,7 @@ def under_way(
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 9, n_rows).astype(float) if weighted else None
     data = dataset(columns, n_states, weights)
-    table, held_out = tabulate(data, True), tabulate(data, False)
+    table, held_out = rows(tabulate(data, True)._replace(row_cost=row_cost)), tabulate(data, False)
     variable, state = indicator_states(data.n_states)
     codes = data.states()
     has = codes[:, variable] == state
@@ -168,7 +176,7 @@ def under_way(
         np.array([seed], np.uint64),
     )
     n_drawn = n_drawn or len(fast.candidates)
-    limits = Limits(0.3, l2, max_leaves, n_drawn, row_cost, by_words)
+    limits = Limits(0.3, l2, max_leaves, n_drawn)
     units = (15, 28) if weights is None else (min(2.0**20 / weights.max(), 2.0**31 / weights.sum()),) * 2
     slow = (has, odds, labels, weights, fast.candidates, n_drawn, boosting.Random(seed))
     return table, held_out, fast, limits, slow, units
@@ -202,7 +210,7 @@ CASES = [
     pytest.param([2, 3, 4, 2, 17, 2], 2, {}, id="many states"),
     pytest.param([2] * 9, 4, {"n_drawn": 3}, id="some drawn"),
     pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True}, id="weights"),
-    pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True, "by_words": True}, id="weights by words"),
+    pytest.param([2, 3, 2, 5, 2], 0, {"weighted": True, "rows": with_words}, id="weights by words"),
     pytest.param([2] * 70, 30, {"n_drawn": 20, "n_rows": 65}, id="two words"),
 ]
 
@@ -243,7 +251,7 @@ def flows(tree, leaves, weights):
 
 @pytest.mark.parametrize("n_states, target", [([2] * 80, 5), ([2, 3, 4, 2, 17, 2], 2)])
 def test_walking_rows_and_counting_bits_give_the_same_trees(n_states, target):
-    ways = [{"row_cost": 1e9}, {"row_cost": 0.0}, {"row_cost": 0.0, "by_words": True}]
+    ways = [{"row_cost": 1e9}, {"row_cost": 0.0}, {"row_cost": 0.0, "rows": with_words}]
     bits, *rows = (grown(*under_way(n_states, target, 3, n_rows=500, n_drawn=12, **way)[:4], 5) for way in ways)
     for trees, log_likelihoods in rows:
         for one, other in zip(trees, bits[0], strict=True):
@@ -407,9 +415,18 @@ def test_a_rule_without_exceptions_needs_few_trees():
 
 @pytest.mark.parametrize("share, n_drawn", [(0.01, FEWEST_DRAWN), (0.2, 60), (0.9, MOST_DRAWN), (1.0, 299)])
 def test_a_share_of_the_indicators_is_drawn_and_all_of_them_where_all_are_wanted(share, n_drawn):
-    data = dataset(random_table(0, 50, [2] * 300), [2] * 300)
-    problem = _Problem.of(data, data, False, None)
-    assert _limits(problem, _Rules(8, share, 0.1, 10.0, 10, 10, 0), 299, 1).n_drawn == n_drawn
+    assert _limits(_Rules(8, share, 0.1, 10.0, 10, 10, 0), 299).n_drawn == n_drawn
+
+
+def test_rows_of_sparse_tables_are_lists_of_their_indicators():
+    rng = np.random.default_rng(0)
+    for share, n_vars, sparse in ((0.5, 100, False), (0.01, 100, False), (0.01, 1000, True)):
+        bits = (rng.random((130, n_vars)) < share).astype(np.uint16)
+        table = tabulate(dataset(list(bits.T), [2] * n_vars), True)
+        assert (table.starts.size > 0, table.words.size == 0) == (sparse, sparse)
+        if sparse:
+            pairs = [(i, f) for i in range(130) for f in table.lists[table.starts[i] : table.starts[i + 1]].tolist()]
+            assert pairs == list(zip(*np.nonzero(bits)))
 
 
 def test_the_size_is_the_one_that_held_out_rows_prefer():

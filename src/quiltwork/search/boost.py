@@ -209,7 +209,7 @@ class _Rules:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """What all targets share: rows, indicators, which ones vary, how many a row has; codes, if a start needs them."""
+    """What all targets share: rows, indicators, which ones vary; codes, if a start needs them."""
 
     data: Dataset
     held_data: Dataset
@@ -218,7 +218,6 @@ class _Problem:
     variable: np.ndarray
     state: np.ndarray
     varies: np.ndarray
-    ones_per_row: float
     allowed: np.ndarray | None
     codes: np.ndarray | None
     held_codes: np.ndarray | None
@@ -231,8 +230,7 @@ class _Problem:
         varies = (ones > 0) & (ones < table.n_rows)
         codes, held_codes = (train.states(), valid.states()) if has_start else (None, None)
         states = indicator_states(train.n_states)
-        per_row = float(ones.sum()) / table.n_rows
-        return cls(train, valid, table, held_out, *states, varies, per_row, allowed, codes, held_codes)
+        return cls(train, valid, table, held_out, *states, varies, allowed, codes, held_codes)
 
     def candidates(self, v: int) -> np.ndarray:
         """Indicators that trees for v may ask about."""
@@ -294,7 +292,7 @@ def _rounds(problem: _Problem, rules: _Rules, target: Target) -> tuple[Trees, fl
     curve = [log_likelihood(target.held_odds, target.held_labels, held_out.weights)]
     parts = [Trees.room_for(0, rules.max_leaves, len(target.odds))]
     if n_candidates and len(target.odds):
-        limits = _limits(problem, rules, n_candidates, len(target.odds))
+        limits = _limits(rules, n_candidates)
         scratch = Scratch.of(table, held_out, target, limits)
         at_a_time = int(np.clip(CELLS_AT_A_TIME // target.odds.size, 1, 8))
         while len(curve) <= rules.max_rounds and _goes_on(curve, rules.patience):
@@ -310,14 +308,10 @@ def _rounds(problem: _Problem, rules: _Rules, target: Target) -> tuple[Trees, fl
     return Trees.join(parts).cut(kept).merged(), curve[kept]
 
 
-def _limits(problem: _Problem, rules: _Rules, n_candidates: int, n_channels: int) -> Limits:
+def _limits(rules: _Rules, n_candidates: int) -> Limits:
     most = n_candidates if rules.share == 1.0 else max(MOST_DRAWN, 2 * math.isqrt(n_candidates))
     n_drawn = min(n_candidates, max(FEWEST_DRAWN, min(most, round(rules.share * n_candidates))))
-    # A step from row to row and over its words, and for each drawn indicator a jump that no processor foresees.
-    n_words = problem.table.by_row.shape[1]
-    one_by_one = 6.0 + 2.0 * n_words + 8.0 * problem.ones_per_row * n_drawn / n_candidates
-    row_cost = min(one_by_one, 20.0 * n_words)
-    return Limits(rules.rate, rules.l2, rules.max_leaves, n_drawn, n_channels * row_cost, row_cost < one_by_one)
+    return Limits(rules.rate, rules.l2, rules.max_leaves, n_drawn)
 
 
 def _goes_on(curve: list[float], patience: int) -> bool:

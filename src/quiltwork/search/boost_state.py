@@ -14,10 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import full_plane, lowest_bit, pack_codes
+from quiltwork.data.bits import add_where, full_plane, lowest_bit, pack_codes
 from quiltwork.data.dataset import Dataset, physical_memory
 from quiltwork.errors import ResourceLimitError
 from quiltwork.search.gradient_trees import N_PLANES
+
+_NO_WORDS, _NO_STARTS, _NO_LISTS = np.empty((0, 0), np.uint64), np.empty(0, np.int64), np.empty(0, np.int32)
 
 # Fields of these tuples keep their order: kernels cached on disk know them by place.
 
@@ -26,13 +28,19 @@ class Table(NamedTuple):
     """Rows as indicators.
 
     planes   (n, w) uint64, the rows that have each indicator
-    by_row   (m, n / 64) uint64, the indicators that each row has; (0, 0) for rows that are only judged
+    words    (m, n / 64) uint64, the indicators that each row has; empty if they are in lists, or rows only judged
+    starts   (m + 1,) where the list of each row begins; empty if there are none
+    lists    int32, the indicators that each row of a sparse table has, ascending
+    row_cost of walking a row, where a word of all planes costs 1
     weights  (m,), or empty where every row counts once
     n_rows   m
     """
 
     planes: np.ndarray
-    by_row: np.ndarray
+    words: np.ndarray
+    starts: np.ndarray
+    lists: np.ndarray
+    row_cost: float
     weights: np.ndarray
     n_rows: int
 
@@ -58,19 +66,12 @@ class Target(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How trees are grown.
-
-    n_drawn   candidates that take part in a round
-    row_cost  of walking a row, where a word of a plane costs 1
-    by_words  whether all indicators of a row are walked, a word at a time, or those drawn that it has, one at a time
-    """
+    """How trees are grown; n_drawn candidates take part in a round."""
 
     rate: float
     l2: float
     max_leaves: int
     n_drawn: int
-    row_cost: float
-    by_words: bool
 
 
 class Trees(NamedTuple):
@@ -146,8 +147,7 @@ class Scratch(NamedTuple):
     masks, held_masks  (k, w) the rows of each leaf
     leaf, held_leaf    (64 w) uint8, the leaf of each row
     drawn              (n_drawn,) the indicators of this round
-    slot               (n,) the place of an indicator among them
-    drawn_words        (n / 64,) they as bits
+    by_indicator       (n,) sums of pairs
     node               (k,) the node of each leaf
     question           (2 k - 1,) the indicator that a node asks for, or -1 less the number of its leaf
     branch             (2 k - 1,) the node for yes; that for no is the next
@@ -170,8 +170,7 @@ class Scratch(NamedTuple):
     leaf: np.ndarray
     held_leaf: np.ndarray
     drawn: np.ndarray
-    slot: np.ndarray
-    drawn_words: np.ndarray
+    by_indicator: np.ndarray
     node: np.ndarray
     question: np.ndarray
     branch: np.ndarray
@@ -201,8 +200,7 @@ class Scratch(NamedTuple):
             leaf=np.empty(n_filled, np.uint8),
             held_leaf=np.empty(64 * held_words, np.uint8),
             drawn=np.empty(drawn, np.int64),
-            slot=np.zeros(n, np.int64),
-            drawn_words=np.empty((n + 63) // 64, np.uint64),
+            by_indicator=np.empty(n, np.int64),
             node=np.empty(k, np.int64),
             question=np.empty(2 * k - 1, np.int64),
             branch=np.empty(2 * k - 1, np.int64),
@@ -227,20 +225,45 @@ def indicator_states(n_states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tabulate(data: Dataset, to_learn: bool) -> Table:
-    """The indicators of all rows; by row too if they are learned from."""
+    """The indicators of all rows; by row too if they are learned from, in lists if they are sparse."""
     variable, _ = indicator_states(data.n_states)
-    words, row_words = data.planes.shape[1], (len(variable) + 63) // 64
-    n_bytes = 8 * words * len(variable) + 8 * row_words * data.n_samples * to_learn
-    _refuse_if_huge(n_bytes, f"{data.n_samples:,} rows of variables with {len(variable):,} states in all")
+    width = data.planes.shape[1]
+    _refuse_huge_table(8 * width * len(variable), data, len(variable))
     planes = data.planes
     if (data.n_states > 2).any():
-        planes = np.empty((len(variable), words), np.uint64)
+        planes = np.empty((len(variable), width), np.uint64)
         for v, r in enumerate(data.n_states.tolist()):
             planes[variable == v] = _planes_of(data, v)[int(r == 2) :] if r > 1 else 0
-    by_row = np.zeros((data.n_samples, row_words) if to_learn else (0, 0), np.uint64)
-    if to_learn:
-        _turn(planes, by_row)
-    return Table(planes, by_row, np.empty(0) if data.weights is None else data.weights, data.n_samples)
+    weights = np.empty(0) if data.weights is None else data.weights
+    table = Table(planes, _NO_WORDS, _NO_STARTS, _NO_LISTS, 0.0, weights, data.n_samples)
+    if not to_learn:
+        return table
+    n_words, n_ones = (len(variable) + 63) // 64, int(np.bitwise_count(planes).sum())
+    ones_per_row = n_ones / data.n_samples
+    # A word is 64 additions; a list costs a jump that no processor foresees, and less for each entry.
+    words_cost, lists_cost = 20.0 * n_words, 60.0 + 3.0 * ones_per_row
+    if words_cost <= lists_cost:
+        _refuse_huge_table(8 * n_words * data.n_samples, data, len(variable))
+        return with_words(table._replace(row_cost=words_cost))
+    _refuse_huge_table(4 * n_ones, data, len(variable))
+    return with_lists(table._replace(row_cost=lists_cost))
+
+
+def with_words(table: Table) -> Table:
+    """The rows as words of indicators."""
+    words = np.zeros((table.n_rows, (len(table.planes) + 63) // 64), np.uint64)
+    _turn(table.planes, words)
+    return table._replace(words=words, starts=_NO_STARTS, lists=_NO_LISTS)
+
+
+def with_lists(table: Table) -> Table:
+    """The rows as lists of indicators."""
+    ends = np.zeros(table.n_rows, np.int64)
+    _count(table.planes, ends)
+    starts = np.concatenate([[0], np.cumsum(ends)])
+    lists = np.empty(starts[-1], np.int32)
+    _list(table.planes, starts[:-1].copy(), lists)
+    return table._replace(words=_NO_WORDS, starts=starts, lists=lists)
 
 
 def _planes_of(data: Dataset, v: int) -> np.ndarray:
@@ -254,6 +277,10 @@ def _planes_of(data: Dataset, v: int) -> np.ndarray:
     return planes
 
 
+def _refuse_huge_table(n_bytes: float, data: Dataset, n_indicators: int) -> None:
+    _refuse_if_huge(n_bytes, f"{data.n_samples:,} rows of variables with {n_indicators:,} states in all")
+
+
 def _refuse_if_huge(n_bytes: float, of_what: str) -> None:
     if n_bytes > physical_memory() / 2:
         raise ResourceLimitError(
@@ -263,12 +290,32 @@ def _refuse_if_huge(n_bytes: float, of_what: str) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _turn(planes, by_row):
-    """The bits of planes (n, w) into by_row (m, n / 64), zeroed."""
+def _turn(planes, words):
+    """The bits of planes (n, w) into words (m, n / 64), zeroed."""
     for f in range(planes.shape[0]):
         bit = np.uint64(1) << np.uint64(f & 63)
         for w in range(planes.shape[1]):
             word = planes[f, w]
             while word != 0:
-                by_row[(w << 6) + np.int64(lowest_bit(word)), f >> 6] |= bit
+                words[(w << 6) + np.int64(lowest_bit(word)), f >> 6] |= bit
+                word &= word - np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _count(planes, counts):
+    """Ones of each row of planes (n, w), added to counts (m,)."""
+    for f in range(planes.shape[0]):
+        add_where(planes[f], 1, counts)
+
+
+@njit(cache=True, nogil=True)
+def _list(planes, ends, lists):
+    """The ones of each row of planes (n, w) into its list, from ends (m,) on, which move to where the list ends."""
+    for f in range(planes.shape[0]):
+        for w in range(planes.shape[1]):
+            word = planes[f, w]
+            while word != 0:
+                i = (w << 6) + np.int64(lowest_bit(word))
+                lists[ends[i]] = f
+                ends[i] += 1
                 word &= word - np.uint64(1)

@@ -18,8 +18,8 @@ Four ideas make this fast.
   popcounts.
 - A small leaf *walks its rows* instead, and so does a table whose rows have weights. Which is cheaper is a matter of a
   few multiplications (`_sum_leaf`). Gradient and slope of a row, and so their sums, are the two halves of *one number
-  of 64 bits*, and one addition does for both. Where rows are not too sparse, they are added to the indicators that they
-  have, and zero to all others, eight at a time and without a jump (`_sum_words`); else to those drawn that they have.
+  of 64 bits*, and one addition does for both. A row of a sparse table is added to the indicators that it has; elsewhere
+  zero is added to those that it lacks as well, for that is done for eight at a time and without a jump.
 - Of two new leaves the larger one's sums are what the smaller one's *leave of their parent's*.
 
 Papers   Friedman (2001), Greedy function approximation: a gradient boosting machine
@@ -151,13 +151,10 @@ def _next(random):
 def _draw(target, scratch):
     """The candidates of this round, ascending: each is taken with the chance that it is one of those still needed."""
     drawn, candidates, taken = scratch.drawn, target.candidates, 0
-    scratch.drawn_words[:] = 0
     for j in range(candidates.size):
         left, needed = candidates.size - j, drawn.size - taken
         if needed == left or (needed > 0 and _next(target.random) % np.uint64(left) < np.uint64(needed)):
-            f = candidates[j]
-            drawn[taken], scratch.slot[f] = f, taken
-            scratch.drawn_words[f >> 6] |= np.uint64(1) << np.uint64(f & 63)
+            drawn[taken] = candidates[j]
             taken += 1
 
 
@@ -232,7 +229,7 @@ def _grow(table, held_out, limits, gradient_unit, slope_unit, scratch):
     scratch.node[0], scratch.question[0] = 0, -1
     for c in range(scratch.gradients.shape[0]):
         totals[0, c] = scratch.pairs[c, : table.n_rows].sum()
-    _sum_leaf(table, masks[0], limits, scratch, sums[0])
+    _sum_leaf(table, masks[0], scratch, sums[0])
     gain[0], best[0] = _find_best(sums[0], totals[0], limits.l2, gradient_unit, slope_unit, scratch.gains, scratch.side)
     n_leaves = 1
     while n_leaves < limits.max_leaves:
@@ -252,7 +249,7 @@ def _grow(table, held_out, limits, gradient_unit, slope_unit, scratch):
             if count_ones(masks[new]) > count_ones(masks[old]):
                 few, many = old, new
                 sums[many] = sums[few]
-            _sum_leaf(table, masks[few], limits, scratch, sums[few])
+            _sum_leaf(table, masks[few], scratch, sums[few])
             sums[many] -= sums[few]
             for leaf in (old, new):
                 gain[leaf], best[leaf] = _find_best(
@@ -342,50 +339,49 @@ def _weight(weights, mask):
 
 
 @njit(cache=True, nogil=True)
-def _sum_leaf(table, mask, limits, scratch, sums):
+def _sum_leaf(table, mask, scratch, sums):
     """sums (c, drawn): by rows where they have weights or are few, else by planes."""
-    planes_cost = float(scratch.drawn.size) * mask.size * scratch.planes.shape[0]
-    if table.weights.size == 0 and count_ones(mask) * limits.row_cost >= planes_cost:
+    planes_cost = float(scratch.drawn.size) * mask.size
+    if table.weights.size == 0 and count_ones(mask) * table.row_cost >= planes_cost:
         _sum_planes(table.planes, mask, scratch, sums)
-    elif limits.by_words:
-        _sum_words(table.by_row, mask, scratch.pairs, scratch.drawn, sums)
+    elif table.starts.size > 0:
+        _sum_lists(table.starts, table.lists, mask, scratch.pairs, scratch.drawn, scratch.by_indicator, sums)
     else:
-        _sum_rows(table.by_row, mask, scratch.pairs, scratch.drawn_words, scratch.slot, sums)
+        _sum_words(table.words, mask, scratch.pairs, scratch.drawn, sums)
 
 
 @njit(cache=True, nogil=True)
-def _sum_rows(by_row, mask, all_pairs, drawn_words, slot, sums):
-    """Walk the rows of the mask, and of each the drawn indicators that it has."""
-    sums[:] = 0
+def _sum_lists(starts, lists, mask, all_pairs, drawn, own, sums):
+    """Walk the rows of the mask, and of each the indicators that it has."""
     for c in range(sums.shape[0]):
-        own, pairs = sums[c], all_pairs[c]
+        pairs = all_pairs[c]
+        own[:] = 0
         for w in range(mask.size):
             word = mask[w]
             while word != 0:
                 i = (w << 6) + np.int64(lowest_bit(word))
                 word &= word - np.uint64(1)
-                has, pair = by_row[i], pairs[i]
-                for v in range(drawn_words.size):
-                    bits = has[v] & drawn_words[v]
-                    while bits != 0:
-                        own[slot[(v << 6) + np.int64(lowest_bit(bits))]] += pair
-                        bits &= bits - np.uint64(1)
+                pair = pairs[i]
+                for k in range(starts[i], starts[i + 1]):
+                    own[lists[k]] += pair
+        for k in range(drawn.size):
+            sums[c, k] = own[drawn[k]]
 
 
 @njit(cache=True, nogil=True)
-def _sum_words(by_row, mask, all_pairs, drawn, sums):
+def _sum_words(words, mask, all_pairs, drawn, sums):
     """Walk the rows of the mask, and of each a word of 64 indicators at a time, those that it lacks adding nothing."""
     own = np.empty(64, np.int64)
     for c in range(sums.shape[0]):
         pairs, k = all_pairs[c], 0
-        for v in range(by_row.shape[1]):
+        for v in range(words.shape[1]):
             own[:] = 0
             for w in range(mask.size):
                 word = mask[w]
                 while word != 0:
                     i = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    has, pair = np.int64(by_row[i, v]), pairs[i]
+                    has, pair = np.int64(words[i, v]), pairs[i]
                     for j in range(64):
                         own[j] += pair & -(has >> j & 1)
             while k < drawn.size and drawn[k] >> 6 == v:
