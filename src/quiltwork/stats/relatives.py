@@ -6,7 +6,7 @@ table of all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numba import njit
@@ -16,6 +16,7 @@ from quiltwork.stats.families import Arrays, count_candidates
 Run = Callable[[Callable[[int], None], int], None]
 
 _AT_A_TIME = 64  # variables of one task: a task for each would cost as much as its work
+COUNT_BYTES = 2**24  # counts of one variable with as many others as fit
 
 
 def chi_square_relatives(arrays: Arrays, k: int, run: Run, allowed: np.ndarray | None = None) -> np.ndarray:
@@ -39,11 +40,26 @@ def chi_square_relatives(arrays: Arrays, k: int, run: Run, allowed: np.ndarray |
 
     def some(block: int) -> None:
         for v in range(block * _AT_A_TIME, min((block + 1) * _AT_A_TIME, n_vars)):
-            _, _, count, joint = count_candidates(*arrays.swept(), v, nothing, 0, n_vars)
-            _top(_chi_squares(count, joint, arrays.first_column), may, v, out[v])
+            chi = np.empty(n_vars)
+            for low, high in _blocks(arrays.first_column, int(arrays.n_states[v])):
+                _, _, count, joint = count_candidates(*arrays.swept(), v, nothing, low, high)
+                own = arrays.first_column[low : high + 1] - arrays.first_column[low]
+                chi[low:high] = _chi_squares(count, joint, own)
+            _top(chi, may, v, out[v])
 
     run(some, -(-n_vars // _AT_A_TIME))
     return out
+
+
+def _blocks(first_column: np.ndarray, n_states: int) -> Iterator[tuple[int, int]]:
+    """The variables low:high whose states are counted together with those of one of so many states."""
+    n_vars, low = len(first_column) - 1, 0
+    most = COUNT_BYTES // (8 * n_states)
+    while low < n_vars:
+        high = int(np.searchsorted(first_column, first_column[low] + most, side="right")) - 1
+        high = min(max(high, low + 1), n_vars)
+        yield low, high
+        low = high
 
 
 @njit(cache=True, nogil=True)
