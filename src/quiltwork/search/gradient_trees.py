@@ -176,6 +176,7 @@ def _round(table, target, gradient_unit, slope_unit, scratch):
             all_odds[i] += row[i]
     for c in range(odds.shape[0]):
         row, label, gradients, slopes = odds[c], target.labels[c], scratch.gradients[c], scratch.slopes[c]
+        pairs = scratch.pairs[c]
         if weights.size > 0:
             for i in range(weights.size):
                 chance = np.float64(np.uint32(i) * np.uint32(40503) + shift & np.uint32(65535)) / 65536.0
@@ -189,7 +190,8 @@ def _round(table, target, gradient_unit, slope_unit, scratch):
                 p = row[i] / all_odds[i]
                 gradients[i] = np.int32(GRADIENT_UNIT) * np.int32(label[i]) - np.int32(p * unit + luck)
                 slopes[i] = np.int32(p * (np.float32(1) - p) * slope + luck)
-        scratch.pairs[c] = (gradients.astype(np.int64) << HALF) + slopes
+        for i in range(row.size):
+            pairs[i] = (np.int64(gradients[i]) << HALF) + np.int64(slopes[i])
 
 
 @njit(cache=True, nogil=True)
