@@ -59,7 +59,7 @@ PROGRESS = 0.05  # nats: what rounds must gain for the held-out rows to go on
 SIZES = ((8, 0.2, 0.05), (32, 0.2, 0.05), (128, 1.0, 0.2))  # max_leaves, share and rate
 MOST_LEAVES = 256
 FEWEST_DRAWN, MOST_DRAWN = 8, 128  # indicators
-MOST_GROUPS, IN_A_GROUP, N_TRIED = 4, 100, 8  # targets that choose a size together, and those that try it
+MOST_GROUPS, IN_A_GROUP, N_TRIED = 4, 100, 4  # targets that choose a size together, and those that try it
 COLLAPSE_PAYS = 4  # rows for each distinct one
 CELLS_AT_A_TIME = 2**18  # rows x rounds x states of one call, so that Ctrl-C is heard
 
