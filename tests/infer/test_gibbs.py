@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import quiltwork as qw
+from infer.markov_networks import network
 from infer.networks import small_networks
 from quiltwork.errors import ConvergenceWarning, ResourceLimitError
 from quiltwork.infer.chains import r_hat
@@ -86,3 +87,13 @@ def test_r_hat_is_about_one_for_equal_chains_and_large_for_others():
     halves = np.where(np.arange(8)[:, None, None] < 4, 0.1, 0.9) * np.ones((8, 10, 3))
     assert r_hat(halves).min() > 1.3
     assert r_hat(np.ones((8, 10, 3))).max() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("n", [1, 40, 700, 3000])
+@pytest.mark.parametrize("n_vars", [2, 100])
+def test_a_sample_of_chains_that_are_caught_says_so_however_many_rows_it_has(n, n_vars):
+    """One pair that agrees all but always, among variables that are free; and without the pair there is silence."""
+    caught = network([2] * n_vars, [[(0, 0), (1, 0)], [(0, 1), (1, 1)]], [14.0, 14.0])
+    with pytest.warns(ConvergenceWarning, match="have not mixed"):
+        qw.sample(caught, n, seed=0)
+    qw.sample(network([2] * n_vars, [[(0, 0), (1, 0)]], [1.0]), n, seed=0)

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from infer.networks import net, random_tables
-from quiltwork.errors import DataWarning, InputError, SchemaMismatchError
+from quiltwork.errors import DataWarning, InputError, ParameterError, SchemaMismatchError
 from quiltwork.infer.blanket import log_conditionals, predict_proba
 from quiltwork.infer.exact import log_evidence
 from quiltwork.infer.likelihood import log_likelihood
@@ -102,3 +102,18 @@ def test_evidence_that_is_no_dictionary_is_refused(evidence):
     for ask in (marginals, log_evidence, log_partition, lambda model, known: query(model, "lung", known)):
         with pytest.raises(InputError, match="Evidence must be a dictionary from names to states. Got"):
             ask(textbook("asia"), evidence)
+
+
+@pytest.mark.parametrize("ask", [lambda model, **more: query(model, "lung", **more), marginals])
+def test_limits_and_seeds_that_are_none_are_named(ask):
+    for wrong in (1.5, "x", None, 0):
+        with pytest.raises(ParameterError, match="max_entries"):
+            ask(textbook("asia"), max_entries=wrong)
+    with pytest.raises(ParameterError, match="seed"):
+        ask(textbook("asia"), method="gibbs", seed="x")
+
+
+@pytest.mark.parametrize("variables", [None, 1, 3.5])
+def test_names_that_are_none_are_refused(variables):
+    with pytest.raises(InputError, match="needs the names of the variables to ask for"):
+        query(textbook("asia"), variables)

@@ -17,7 +17,7 @@ from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import ResourceLimitError, ZeroEvidenceError
 from quiltwork.infer.elimination import MAX_ENTRIES, Plan, all_marginals, joint, make_plan
 from quiltwork.infer.markov_tree import tree_log_evidence, tree_marginals, tree_query
-from quiltwork.infer.question import evidence_codes, implementation, model_of, once_per_model
+from quiltwork.infer.question import ENTRIES, evidence_codes, implementation, model_of, once_per_model
 from quiltwork.infer.tables import CompiledNet, compiled
 from quiltwork.infer.undirected import boxed_log_evidence, boxed_marginals, boxed_query
 from quiltwork.models.bayesian import BayesianNet
@@ -33,6 +33,7 @@ def log_evidence(model: Any, evidence: Mapping[str, object], max_entries: int = 
     True
     """
     model = model_of(model)
+    ENTRIES.check("log_evidence", max_entries)
     codes = evidence_codes(model, evidence)
     return implementation(LOG_EVIDENCE, model, "log_evidence")(model, codes, max_entries)
 

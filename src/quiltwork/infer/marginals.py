@@ -23,7 +23,7 @@ from quiltwork.infer.group_samples import mcsat_batches
 from quiltwork.infer.mean_field import mean_field
 from quiltwork.infer.propagate import propagate
 from quiltwork.infer.query import BURN_IN, DRAWS, METHOD, NUMBERS, check_exact
-from quiltwork.infer.question import evidence_codes, implementation, model_of
+from quiltwork.infer.question import ENTRIES, evidence_codes, implementation, model_of
 from quiltwork.rng import seed_of
 
 Found = tuple[np.ndarray, bool, float | None]  # all states in a row, whether the method converged, its error
@@ -54,7 +54,7 @@ def marginals(
     (array([0.1, 0.9]), 'exact')
     """
     model = model_of(model)
-    for param, value in ((METHOD, method), (DRAWS, n_samples), (BURN_IN, burn_in)):
+    for param, value in ((METHOD, method), (ENTRIES, max_entries), (DRAWS, n_samples), (BURN_IN, burn_in)):
         param.check("marginals", value)
     if type(model) in NUMBERS:
         check_exact(model, method)
@@ -70,7 +70,7 @@ def marginals(
             if method == "exact":
                 raise
     method = "gibbs" if method == "auto" else method
-    found = ESTIMATES[method](model, codes, n_samples, burn_in, seed_of(seed))
+    found = ESTIMATES[method](model, codes, n_samples, burn_in, seed_of(seed, "seed"))
     if found is None:
         raise impossible(evidence)
     flat, converged, error = found

@@ -10,7 +10,7 @@ auto    exact where the model has a joint distribution and it fits, else Gibbs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from quiltwork.data.dataset import NO_CODE, position
@@ -25,7 +25,7 @@ from quiltwork.infer.gibbs import gibbs_query
 from quiltwork.infer.mcsat import mcsat_query
 from quiltwork.infer.mean_field import mean_field_query
 from quiltwork.infer.propagate import propagated_query
-from quiltwork.infer.question import evidence_codes, implementation, model_of
+from quiltwork.infer.question import ENTRIES, evidence_codes, implementation, model_of
 from quiltwork.models.gaussian import GaussianNet
 from quiltwork.models.markov_tree import GaussianTree
 from quiltwork.params import Choice, Integer, Param
@@ -65,7 +65,7 @@ def query(
     no       0.354009
     """
     model = model_of(model)
-    for param, value in ((METHOD, method), (DRAWS, n_samples), (BURN_IN, burn_in)):
+    for param, value in ((METHOD, method), (ENTRIES, max_entries), (DRAWS, n_samples), (BURN_IN, burn_in)):
         param.check("query", value)
     asked = _asked(model, variables)
     if type(model) in NUMBERS:
@@ -91,7 +91,7 @@ def query(
             if method == "exact":
                 raise
     estimate = ESTIMATES["gibbs" if method == "auto" else method]
-    estimated = estimate(model, asked, codes, n_samples, burn_in, seed_of(seed))
+    estimated = estimate(model, asked, codes, n_samples, burn_in, seed_of(seed, "seed"))
     if estimated is None:
         raise impossible(evidence)
     return Answer(names, states, **estimated)
@@ -137,6 +137,8 @@ ESTIMATES = {"gibbs": _by_gibbs, "mcsat": _by_mcsat, "bp": _by_propagation, "mf"
 
 
 def _asked(model: Any, variables: str | Sequence[str]) -> list[int]:
+    if not isinstance(variables, Iterable):
+        raise InputError(f"A query needs the names of the variables to ask for. Got {variables!r} instead.")
     names = [variables] if isinstance(variables, str) else list(variables)
     if not names:
         raise InputError("A query needs at least one variable to ask for. Got an empty list instead.")
