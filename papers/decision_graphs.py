@@ -8,6 +8,9 @@ five equivalent sample sizes), Splice (uniform), and ALARM, where the global str
 found by the search (U), or found among the structures that respect the generating order (C). As in the paper, a value
 is the natural logarithm of how many times more probable a model is than the worst of its row.
 
+Splice is not scored with U-PN, as in the paper: a prior network is asked for every path that merges lead together, and
+with a large equivalent sample these are tens of thousands.
+
 Ambiguous letters in Splice are states of their own. The digits of the paper's tables are lost in the copy at hand, so
 its three claims stand beside ours instead of its numbers.
 """

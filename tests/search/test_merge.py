@@ -11,7 +11,7 @@ from quiltwork.errors import ResourceLimitError
 from quiltwork.models.local_file import check_nodes
 from quiltwork.search import leaf_pairs, merge
 from quiltwork.search.grow import GrowthRules
-from quiltwork.search.leaf_priors import even_prior
+from quiltwork.search.leaf_priors import even_prior, narrowed, united
 from quiltwork.search.merge import Forest
 from quiltwork.stats.leaves import leaf_arrays
 from tables import dataset, random_table
@@ -242,3 +242,26 @@ def test_no_more_parents_than_allowed():
     while forest.step() > 0:
         pass
     assert max(len(cpd.parents) for cpd in forest.cpds()) == 1
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1))
+def test_united_boxes_hold_the_same_configurations(seed):
+    """All configurations of three variables, cut into boxes at random; some of the boxes are thrown away."""
+    rng = np.random.default_rng(seed)
+    n_states = np.array([2, 3, 3])
+    boxes = [{}]
+    for v in rng.integers(0, 3, 4).tolist():
+        inside = frozenset(np.flatnonzero(rng.random(n_states[v]) < 0.5).tolist())
+        everything = frozenset(range(n_states[v]))
+        boxes = [*narrowed(boxes, v, inside, everything), *narrowed(boxes, v, everything - inside, everything)]
+    boxes = [box for box in boxes if rng.random() < 0.8]
+
+    def held(boxes):
+        everyone = itertools.product(*map(range, n_states))
+        return sorted(c for c in everyone for box in boxes if all(c[v] in states for v, states in box.items()))
+
+    fewer = united(boxes, n_states)
+    assert held(fewer) == held(boxes) and len(fewer) <= len(boxes)
+    if len(held(boxes)) == n_states.prod():
+        assert len(fewer) < len(boxes) or boxes == [{}]

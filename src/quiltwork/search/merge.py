@@ -39,7 +39,7 @@ from quiltwork.scores.splits import (
 )
 from quiltwork.search.grow import GrowthRules, Progress, check_arcs_fit, root_states
 from quiltwork.search.leaf_pairs import LeafPairs
-from quiltwork.search.leaf_priors import Box, Prior, narrowed
+from quiltwork.search.leaf_priors import Box, Prior, narrowed, united
 from quiltwork.stats.leaves import LeafArrays, check_counts_fit, count_children, count_leaf, count_root, rows_in_state
 
 NO_SPLIT = (-np.inf, -1, -1)
@@ -406,8 +406,10 @@ class _Graph:
         return mask & ~out if state >= 0 and branch == 1 else out
 
     def _merge(self, a: _Leaf, b: _Leaf) -> None:
-        own = a.own + b.own
-        merged = _Leaf(len(self.nodes), a.mask | b.mask, own, a.boxes + b.boxes, self._forest.could_gain(own))
+        own, boxes = a.own + b.own, a.boxes + b.boxes
+        if self._forest.narrows:
+            boxes = united(boxes, self._forest.arrays.n_states)
+        merged = _Leaf(len(self.nodes), a.mask | b.mask, own, boxes, self._forest.could_gain(own))
         if merged.is_open and a.counts is not None and b.counts is not None:
             merged.counts = a.counts + b.counts
         if a.prior.size and b.prior.size:
