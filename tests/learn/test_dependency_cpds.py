@@ -1,7 +1,6 @@
 """CPDs of every kind: what held-out rows decide, how they weigh, and what is said where a kind cannot serve."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -93,10 +92,8 @@ def many_states(n_states, n=2000, seed=0):
 @pytest.mark.parametrize("cpd", ["logistic", "boosted", "auto"])
 def test_a_target_of_very_many_states_gets_a_tree(cpd):
     X = many_states(1500, 4000)
-    began = time.perf_counter()
     with pytest.warns(DataWarning, match="'zip' has 1,500 states, and what is regressed may have 64: it gets decision"):
         model = qw.learn("dn", X, cpd=cpd, max_states=2000)
-    assert time.perf_counter() - began < 60
     assert model.cpds[0].kind == "tree" and (cpd == "auto" or model.cpds[1].kind == cpd)
     assert (cpd == "logistic" or ("zip", "y") in model.arcs) and np.isfinite(qw.log_conditionals(model, X)).all()
 
