@@ -59,7 +59,8 @@ PROGRESS = 0.05  # nats: what rounds must gain for the held-out rows to go on
 SIZES = ((8, 0.2, 0.05), (32, 0.2, 0.05), (128, 1.0, 0.2))  # max_leaves, share and rate
 MOST_LEAVES = 256
 FEWEST_DRAWN, MOST_DRAWN = 8, 128  # indicators
-MOST_GROUPS, IN_A_GROUP, N_TRIED = 4, 100, 4  # targets that choose a size together, and those that try it
+MOST_GROUPS, IN_A_GROUP = 4, 100  # targets that choose a size together
+FEWEST_TRIED, ONE_IN = 4, 16  # of them that try it
 COLLAPSE_PAYS = 4  # rows for each distinct one
 CELLS_AT_A_TIME = 2**18  # rows x rounds x states of one call, so that Ctrl-C is heard
 
@@ -143,7 +144,7 @@ def fit_boosted(
 
     fits: dict[int, _Fit] = {}
     for group in _alike(train, wanted):
-        tried = group[:: -(-len(group) // N_TRIED)] if len(sizes) > 1 else []
+        tried = group[:: min(ONE_IN, -(-len(group) // FEWEST_TRIED))] if len(sizes) > 1 else []
         best: dict[int, _Fit] = {}
         for size in sizes:
             larger = _Rules(*size, l2, max_rounds, patience, seed)
