@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from kernel_caches import forget_stale_kernels
 
@@ -14,6 +15,10 @@ common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quiltwork", derandomize=True, **common)
 settings.register_profile("explore", max_examples=500, **common)
 settings.load_profile("quiltwork")
+
+# Hypothesis also tries the constants of whatever modules are imported by then, which depends on the tests before.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_configure(config: pytest.Config) -> None:
