@@ -150,6 +150,22 @@ def test_a_graph_of_very_many_leaves_is_refused(monkeypatch):
     assert wide_split(columns, "CM").step() > 0
 
 
+def test_leaves_do_not_remember_every_way_that_leads_to_them():
+    """How many coins show heads is told by a lattice of splits and merges, with 2**k ways to its k-th row."""
+    rng = np.random.default_rng(1)
+    coins = rng.integers(2, size=(8, 60_000))
+    heads = (rng.random(60_000) < np.linspace(0.05, 0.95, 9)[coins.sum(axis=0)]).astype(int)
+    arrays = leaf_arrays(dataset([*coins, heads], [2] * 9))
+    allowed = np.zeros((9, 9), bool)
+    allowed[8] = True
+    forest = Forest(arrays, GrowthRules(0.01), merging=True, allowed=allowed)
+    while forest.step():
+        pass
+    graph = forest.graphs[8]
+    assert sum(node.merged_into >= 0 for node in graph.nodes) > 30
+    assert all(len(leaf.boxes) == 1 for leaf in graph.leaves.values())
+
+
 def test_no_arc_shares_its_place_with_another():
     """The smallest gain so far is often shared; the order of entry is not, for the viewer goes through it."""
     for operators in ("B", "BM"):

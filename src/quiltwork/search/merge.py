@@ -406,9 +406,9 @@ class _Graph:
         return mask & ~out if state >= 0 and branch == 1 else out
 
     def _merge(self, a: _Leaf, b: _Leaf) -> None:
-        own, boxes = a.own + b.own, a.boxes + b.boxes
+        own, boxes = a.own + b.own, a.boxes
         if self._forest.narrows:
-            boxes = united(boxes, self._forest.arrays.n_states)
+            boxes = united(a.boxes + b.boxes, self._forest.arrays.n_states)
         merged = _Leaf(len(self.nodes), a.mask | b.mask, own, boxes, self._forest.could_gain(own))
         if merged.is_open and a.counts is not None and b.counts is not None:
             merged.counts = a.counts + b.counts
