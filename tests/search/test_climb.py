@@ -10,7 +10,7 @@ from quiltwork.scores.families import FamilyScore
 from quiltwork.search import climb as strategies
 from quiltwork.search.climb import History, climb, level_flips, restarts, tabu
 from quiltwork.search.deltas import FamilyDeltas, PriorDeltas
-from quiltwork.search.graph import Graph
+from quiltwork.search.graph import ADD, Graph, Move
 from quiltwork.search.order import k2
 from quiltwork.stats.families import Arrays, count_family
 from tables import dataset, random_table
@@ -211,3 +211,30 @@ def test_random_moves_are_legal_and_reproducible():
         assert Structure.from_parents(graph.all_parents()).order() is not None
         arcs.append(graph.arcs().tolist())
     assert arcs[0] == arcs[1]
+
+
+def test_restarts_go_on_beside_arcs_that_must_stay():
+    """What is perturbed is drawn from the arcs that can be moved: one that cannot, alone in its place, ends nothing."""
+    n_states = [2] * 8
+    columns = random_table(2, 300, n_states)
+    columns[7] = np.where(np.random.default_rng(0).random(300) < 0.1, 1 - columns[6], columns[6])
+    graph = start(columns, n_states, required=((6, 7),))
+    graph.rescore(graph.change(Move(ADD, 6, 7, 0.0)))
+    climb(graph, History())
+    assert len(graph.arcs()) > 1
+    assert restarts(graph, History(), 50, None, 1) == 50
+    assert 6 in graph.parents(7)
+
+
+def test_random_moves_are_found_where_few_are_legal():
+    n_states = [2] * 30
+    forbidden = np.ones((30, 30), bool)
+    forbidden[4, 2] = forbidden[17, 9] = False
+    graph = start(random_table(0, 50, n_states), n_states, forbidden=forbidden)
+    seen = set()
+    for seed in range(20):
+        assert strategies._random_moves(graph, History(), 5, np.random.default_rng(seed))
+        seen.add(tuple(map(tuple, graph.arcs().tolist())))
+    assert seen == {(), ((2, 4),), ((9, 17),), ((2, 4), (9, 17))}
+    nothing = start(random_table(0, 50, n_states), n_states, forbidden=np.ones((30, 30), bool))
+    assert not strategies._random_moves(nothing, History(), 5, np.random.default_rng(0))

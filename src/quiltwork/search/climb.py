@@ -28,7 +28,7 @@ from quiltwork.rng import stream
 from quiltwork.search.graph import ADD, DROP, FLIP, TOLERANCE, Graph, Move
 from quiltwork.search.steps import CLIMB, LEVEL, RESTART, Job
 
-_TRIES = 10_000  # draws after which no legal move is believed to be left
+_TRIES = 100  # draws after which legal moves are so rare that they are listed
 MOST_PERTURBED = 8
 DICE = 64  # restarts whose random numbers are drawn together
 
@@ -168,22 +168,25 @@ def _walk(graph: Graph, history: History, steps: int, visited: deque[np.uint64])
 
 
 def _random_moves(graph: Graph, history: History, steps: int, rng: np.random.Generator) -> bool:
-    """Make moves drawn evenly from all legal ones: arcs are drawn until one can be moved; False if none can."""
+    """Make moves drawn evenly from all legal ones; False where none is left."""
     for _ in range(steps):
-        for _ in range(_TRIES):
-            parent, child, which = rng.integers([graph.n_vars, graph.n_vars, 2]).tolist()
-            kinds = (DROP, FLIP) if parent in graph.parents(child) else (ADD,)
-            if (
-                parent != child
-                and which < len(kinds)
-                and graph.is_legal(move := Move(kinds[which], parent, child, 0.0))
-            ):
-                graph.rescore(graph.change(move))
-                history.note(graph.total, "random")
-                break
-        else:
+        move = _drawn(graph, rng)
+        if move is None:
             return False
+        graph.rescore(graph.change(move))
+        history.note(graph.total, "random")
     return True
+
+
+def _drawn(graph: Graph, rng: np.random.Generator) -> Move | None:
+    """A legal move; pairs are drawn until there is one, for listing all moves takes longer where many are legal."""
+    for _ in range(_TRIES):
+        parent, child, which = rng.integers([graph.n_vars, graph.n_vars, 2]).tolist()
+        kinds = (DROP, FLIP) if parent in graph.parents(child) else (ADD,)
+        if parent != child and which < len(kinds) and graph.is_legal(move := Move(kinds[which], parent, child, 0.0)):
+            return move
+    legal = graph.legal_moves()
+    return legal[int(rng.integers(len(legal)))] if legal else None
 
 
 def _is_over(done: int, n_restarts: int | None, began: float, budget: float | None) -> bool:

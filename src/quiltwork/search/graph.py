@@ -80,6 +80,9 @@ class Graph:
         """Whether the move keeps the graph acyclic, within the limit on parents and within what knowledge allows."""
         return bool(moves.is_legal(self.state, move.kind, move.parent, move.child))
 
+    def legal_moves(self) -> list[Move]:
+        return [Move(kind, parent, child, 0.0) for kind, parent, child in moves.legal_moves(self.state).tolist()]
+
     def best_move(self, tabu: np.ndarray | None = None) -> Move | None:
         """The legal move with the largest delta whose graph is not in `tabu`; None if there is none."""
         kind, parent, child, delta = moves.best_move(self.state, NO_TABU if tabu is None else tabu)

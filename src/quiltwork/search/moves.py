@@ -178,6 +178,20 @@ def is_legal(state, kind, parent, child):
 
 
 @njit(cache=True, nogil=True)
+def legal_moves(state):
+    """(m, 3) kind, parent and child of every legal move."""
+    found = []
+    for child in range(state.n_parents.size):
+        own = state.parents[child, : state.n_parents[child]]
+        for parent in range(state.n_parents.size):
+            is_arc = (own == parent).any()
+            for kind in (ADD, DROP, FLIP):
+                if parent != child and is_arc == (kind != ADD) and is_legal(state, kind, parent, child):
+                    found.append((kind, parent, child))
+    return np.array(found).reshape(-1, 3) if found else np.empty((0, 3), np.int64)
+
+
+@njit(cache=True, nogil=True)
 def flip_is_acyclic(state, parent, child):
     """No way from parent to child but the arc itself."""
     for k in range(state.n_parents[child]):

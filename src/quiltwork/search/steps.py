@@ -67,10 +67,8 @@ class Job(NamedTuple):
         n = len(state.n_parents)
         dice = np.empty((0, 0)) if dice is None else dice
         plan = np.array([kind, len(dice), 0, 0, 0, 0, 0, 0, most, 0, 0])
-        plan[END] = int(state.n_parents.sum()) if kind == LEVEL else 0
-        arcs = np.empty((max(plan[END], most), 2), np.int64)
-        if kind == LEVEL:
-            _list_arcs(state, arcs)
+        arcs = np.empty((max(int(state.n_parents.sum()), most), 2), np.int64)
+        plan[END] = _list_arcs(state, arcs) if kind == LEVEL else 0
         return cls(plan, np.zeros(1), np.empty(n, np.int64), arcs, dice, np.empty(64))
 
     @property
@@ -230,7 +228,7 @@ def _choose_arcs(state, job):
     if n_arcs == 0:
         return 0
     wanted = FEWEST_PERTURBED + np.int64(dice[0] * (most + 1 - FEWEST_PERTURBED))
-    together = _arcs_together(arcs, np.int64(dice[1] * n_arcs), wanted, state.n_parents.size)
+    together = _arcs_together(arcs[:n_arcs], np.int64(dice[1] * n_arcs), wanted, state.n_parents.size)
     n = min(wanted, together.size)
     for i in range(n):
         j = i + np.int64(dice[1 + most + i] * (together.size - i))
@@ -256,12 +254,13 @@ def _arcs_together(arcs, centre, at_least, n_vars):
 
 @njit(cache=True, nogil=True)
 def _list_arcs(state, arcs):
-    """Fill arcs (m, 2) with parent and child, by child and then by parent; returns m."""
+    """Fill arcs with parent and child of those that are not required, by child and then by parent; returns how many."""
     m = 0
     for v in range(state.n_parents.size):
         for k in range(state.n_parents[v]):
-            arcs[m, 0], arcs[m, 1] = state.parents[v, k], v
-            m += 1
+            if is_legal(state, DROP, state.parents[v, k], v):
+                arcs[m, 0], arcs[m, 1] = state.parents[v, k], v
+                m += 1
     return m
 
 
