@@ -27,7 +27,7 @@ from quiltwork.learn.local_structure import warn_of_light_rows
 from quiltwork.learn.prior import tree_prior
 from quiltwork.rng import seed_of
 from quiltwork.search.boost import fit_boosted
-from quiltwork.search.descent import fit_logistic
+from quiltwork.search.descent import LogisticFits, fit_logistic
 from quiltwork.search.grow import GrowthRules, check_arcs_fit, grow_trees, strengths
 from quiltwork.search.judges import complete_rows
 from quiltwork.search.merge import grow_apart
@@ -261,11 +261,7 @@ class Logistic(Kind):
         return as_judged(self._learned(task, data, None, strengths), tried)
 
     def _learned(self, task: Task, train: Dataset, held_out: Dataset | None, strengths: Any) -> Learned:
-        narrow = narrow_targets(train)
-        fits = fit_logistic(
-            train, held_out, narrow, penalty=task.params["penalty"], strengths=strengths,
-            allowed=allowed_parents(task, train), run=task.threads.run, progress=task.progress,
-        )  # fmt: skip
+        fits = regressions(task, train, held_out, task.params["penalty"], strengths)
         cpds = with_trees_for_the_others(task, train, fits.cpds)
         chosen = {"strengths": fits.strengths.tolist()}
         return judged(Learned(cpds, choices=fits.strengths, chosen=chosen), held_out)
@@ -280,14 +276,15 @@ class Boosted(Kind):
     name = "boosted"
 
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
+        return self.led_by(regressions(task, train, held_out, "l2", "auto").cpds, task, train, held_out)
+
+    def led_by(self, linear: Sequence[Any], task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
+        """The same, where the regressions of all narrow targets are at hand."""
         assert held_out is not None
         narrow, seed = narrow_targets(train), seed_of(task.params["random_state"])
-        more: dict[str, Any] = {"allowed": allowed_parents(task, train)}
+        more: dict[str, Any] = {"allowed": allowed_parents(task, train), "seed": seed}
         more |= {"run": task.threads.run, "progress": task.progress}
-        linear = fit_logistic(train, held_out, narrow, penalty="l2", **more).cpds
-        alone, led = (
-            fit_boosted(train, held_out, narrow, start=start, seed=seed, **more).cpds for start in (None, linear)
-        )
+        alone, led = (fit_boosted(train, held_out, narrow, start=start, **more).cpds for start in (None, linear))
         boosted = tuple(mean_of(a, b) for a, b in zip(alone, led, strict=True))
         cpds = with_trees_for_the_others(task, train, boosted)
         chosen = {"trees": [cpd.n_trees if isinstance(cpd, BoostedCPD) else 1 for cpd in cpds]}
@@ -295,6 +292,14 @@ class Boosted(Kind):
 
     def again(self, task: Task, data: Dataset, tried: Learned) -> Learned:
         return tried
+
+
+def regressions(task: Task, train: Dataset, held_out: Dataset | None, penalty: str, strengths: Any) -> LogisticFits:
+    """Of the narrow targets, on all others."""
+    return fit_logistic(
+        train, held_out, narrow_targets(train), penalty=penalty, strengths=strengths,
+        allowed=allowed_parents(task, train), run=task.threads.run, progress=task.progress,
+    )  # fmt: skip
 
 
 def narrow_targets(data: Dataset) -> list[int]:
@@ -322,7 +327,10 @@ class Auto(Kind):
 
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
         assert held_out is not None
-        tried = [judged(kind.learn(own, train, held_out), held_out) for kind, own in self._members(task)]
+        *simple, (boosted, own_task) = self._members(task)
+        tried = [judged(kind.learn(own, train, held_out), held_out) for kind, own in simple]
+        ridge = [tried[-1].cpds[v] for v in narrow_targets(train)]
+        tried.append(boosted.led_by(ridge, own_task, train, held_out))
         return self._mixed(tried, self._picked(tried, held_out), tried)
 
     def _picked(self, tried: list[Learned], held_out: Dataset) -> np.ndarray:
@@ -347,7 +355,8 @@ class Auto(Kind):
         ]
         return self._mixed(again, picked, before)
 
-    def _members(self, task: Task) -> list[tuple[Kind, Task]]:
+    def _members(self, task: Task) -> list[tuple[Any, Task]]:
+        """Boosted trees come last, and before them the regressions that lead them."""
         return [
             (Trees(), task.with_(kappa="auto")),
             (Tables(), task),
