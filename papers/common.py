@@ -1,15 +1,17 @@
-"""What the scripts of this folder share: the public data, and RESULTS.md, where each keeps what it printed."""
+"""What the scripts of this folder share: the public data, the cells of tables that take hours, and RESULTS.md."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import os
 import re
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +61,39 @@ def debd(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_vars = int(stored["n_vars"])
     train, valid, test = (np.unpackbits(stored[part], axis=1)[:, :n_vars] for part in ("train", "valid", "test"))
     return train, valid, test
+
+
+class Cells:
+    """The cells of large tables, in one JSON file for each set of rows: what is there is not measured again.
+
+    The folder `cells` holds those that RESULTS.md was made from, so that it can be added to, and told anew, without
+    hours of learning. Without a folder nothing is kept.
+    """
+
+    def __init__(self, folder: Path | None):
+        self._folder = folder
+
+    def read(self, name: str, cell: str) -> dict[str, Any] | None:
+        return self._of(name).get(cell)
+
+    def fill(self, name: str, cell: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        found = self.read(name, cell)
+        if found is None:
+            found = measure()
+            print(name, cell, found, flush=True)
+            self._keep(name, cell, found)
+        return found
+
+    def _of(self, name: str) -> dict[str, Any]:
+        path = self._folder / f"{name}.json" if self._folder else None
+        return json.loads(path.read_text()) if path and path.exists() else {}
+
+    def _keep(self, name: str, cell: str, found: dict[str, Any]) -> None:
+        if self._folder:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            cells = {**self._of(name), cell: found}  # read anew: another script may have filled some in the meantime
+            lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(cells[key])}" for key in sorted(cells))
+            (self._folder / f"{name}.json").write_text(f"{{\n{lines}\n}}\n")
 
 
 def peak_mb() -> float:

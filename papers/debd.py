@@ -1,24 +1,24 @@
 """Thirteen sets of density estimation: every kind of dependency network, and Bayesian networks with trees and graphs.
 
-    QUILTWORK_DATA=... python papers/debd.py [--sets nltcs,plants] [--learners "DN tree"] [--cells folder]
+    QUILTWORK_DATA=... python papers/debd.py [--sets nltcs,plants] [--learners "DN tree"] [--cells papers/cells]
 
 Each model learns from the training rows; whatever it chooses, it chooses by the validation rows; the test rows are read
 once, at the end. Dependency networks are judged by test pseudo-log-likelihood, Bayesian networks by test
 log-likelihood, per example, beside the best figures measured of other libraries on the same rows: Libra's dependency
 networks with trees, and the best of Libra, LightGBM per variable and L1 logistic regression per variable; WinMine's
 Bayesian networks with trees are recalled from the literature. Times are of the whole fit on two threads of a machine
-with other work. With `--cells` a cell that was filled before is read from that folder instead.
+with other work. With `--cells` what that folder holds is not measured again, and what is measured is kept there.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import DEBD, debd, keep, markdown
+from common import DEBD, Cells, debd, keep, markdown
 
 import quiltwork as qw
 
@@ -59,18 +59,6 @@ def fill(name: str, learner: str) -> dict[str, Any]:
     return {"test": float(est.score_samples(test).mean()), "seconds": took, "score": float(getattr(est, "score_", 0.0))}
 
 
-def cell(name: str, learner: str, folder: Path | None) -> dict[str, Any]:
-    path = folder / f"{name} {learner}.json" if folder else None
-    if path and path.exists():
-        return json.loads(path.read_text())
-    found = fill(name, learner)
-    print(name, learner, found, flush=True)
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(found))
-    return found
-
-
 def figure(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
@@ -83,7 +71,10 @@ def main() -> None:
     asked = parser.parse_args()
     sets, learners = asked.sets.split(","), [one.strip() for one in asked.learners.split(",")]
     qw.DependencyNetwork(kappa="auto").fit(debd("nltcs")[0][:500])  # kernels are compiled before the clock starts
-    cells = {(name, one): cell(name, one, asked.cells) for name in sets for one in [*learners, *SCORED]}
+    kept = Cells(asked.cells)
+    cells = {
+        (name, one): kept.fill(name, one, partial(fill, name, one)) for name in sets for one in [*learners, *SCORED]
+    }
 
     def shown(name: str, one: str) -> str:
         found = cells[name, one]

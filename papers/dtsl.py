@@ -1,8 +1,8 @@
 """Tables and figures of Lowd, Davis (2010), Learning Markov network structure with decision trees.
 
-    python papers/dtsl.py --cache /tmp/dtsl                       everything, 13 sets, smallest first
-    python papers/dtsl.py --cache /tmp/dtsl --sets nltcs plants --cells generators
-    python papers/dtsl.py --cache /tmp/dtsl --only-report         what is in the cache, as tables
+    python papers/dtsl.py --cells /tmp/cells                      everything, 13 sets, smallest first
+    python papers/dtsl.py --cells /tmp/cells --sets nltcs plants --parts generators
+    python papers/dtsl.py --cells papers/cells --only-report      what was measured before, as tables
 
 generators  Tables IV and V: CMLL and PLL of the five feature generators, numbers and lengths of their features
 rivals      Table VI and Figure 2: DTSL beside L1, BLM (bottom-up), Della Pietra (top-down) and independent variables
@@ -17,15 +17,13 @@ width.
 
 CMLL: four groups of variables (seed 0), 10,000 samples after 1,000 where a group cannot be enumerated, on the first
 rows of the test set (--cmll-rows; on all of nltcs). Times are CPU seconds of one thread. A cell that takes more than
---minutes of CPU is left out and says so. Each cell is kept in a file of the cache, and not computed again.
-`dtsl_report.py` tells what the cells say together; dependency networks are read from the cells of `debd.py`
-(--debd-cells).
+--minutes of CPU is left out and says so. What the folder --cells holds is not measured again; dependency networks are
+those that `debd.py` keeps in the same folder. `dtsl_report.py` tells what the cells say together.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -35,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import data_folder, keep
+from common import Cells, data_folder, keep
 from dtsl_report import GENERATORS, SETS, draw, report
 
 import quiltwork as qw
@@ -74,7 +72,7 @@ class Task:
     """One set: its rows, and what may be spent on a cell."""
 
     name: str
-    cache: Path
+    cells: Cells
     minutes: float
     cmll_rows: int
 
@@ -86,10 +84,10 @@ class Task:
         return encoder, train, encoder.encode(parts[1]), encoder.encode(parts[2])
 
     def cell(self, name: str, compute: Callable[[Callable[..., None]], dict[str, Any]]) -> dict[str, Any]:
-        """What is in the cache under this name, or what `compute(watch)` makes; watch raises when time is up."""
-        path = self.cache / f"{self.name}-{name}.json"
-        if path.exists():
-            return json.loads(path.read_text())
+        """What was found under this name before, or what `compute(watch)` finds; watch raises when time is up."""
+        return self.cells.fill(self.name, name, lambda: self._in_time(compute))
+
+    def _in_time(self, compute: Callable[[Callable[..., None]], dict[str, Any]]) -> dict[str, Any]:
         began = time.process_time()
 
         def watch(*_: object) -> None:
@@ -100,10 +98,7 @@ class Task:
             found = compute(watch)
         except TooLong:
             found = {"left_out": f"more than {self.minutes:g} min"}
-        found["cpu_seconds"] = time.process_time() - began
-        path.write_text(json.dumps(found))
-        print(self.name, name, {k: v for k, v in found.items() if k != "by_kappa"}, flush=True)
-        return found
+        return {**found, "cpu_seconds": time.process_time() - began}
 
 
 # Learning: structure, then weights, each timed
@@ -318,7 +313,7 @@ def exact(task: Task) -> None:
             task.cell(f"exact-{structure}-{objective}", compute)
 
 
-CELLS = {"generators": generators, "rivals": rivals, "network": network, "exact": exact}
+PARTS = {"generators": generators, "rivals": rivals, "network": network, "exact": exact}
 
 
 def compile_kernels() -> None:
@@ -330,30 +325,29 @@ def compile_kernels() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, required=True, help="folder for the cells; made if it is not there")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=" ".join(SETS))
-    parser.add_argument("--cells", nargs="+", choices=CELLS, default=list(CELLS), metavar="CELL", help=" ".join(CELLS))
-    parser.add_argument("--cmll-rows", type=int, default=200, help="test rows on which CMLL is computed")
     parser.add_argument(
-        "--debd-cells", type=Path, help="folder with the cells of debd.py, for its networks beside ours"
+        "--cells", type=Path, required=True, help="folder for what is measured; made if it is not there"
     )
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=" ".join(SETS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=" ".join(PARTS))
+    parser.add_argument("--cmll-rows", type=int, default=200, help="test rows on which CMLL is computed")
     parser.add_argument("--minutes", type=float, default=20.0, help="of CPU that a cell may take")
     parser.add_argument("--only-report", action="store_true", help="learn nothing")
     parser.add_argument("--keep", action="store_true", help="keep the report in RESULTS.md and the figure beside it")
     given = parser.parse_args()
-    given.cache.mkdir(parents=True, exist_ok=True)
+    cells = Cells(given.cells)
     warnings.simplefilter("ignore")
     if not given.only_report:
         compile_kernels()
     for name in () if given.only_report else given.sets:
-        for cell in given.cells:
-            CELLS[cell](Task(name, given.cache, given.minutes, given.cmll_rows))
-    told = report(given.cache, given.debd_cells)
+        for part in given.parts:
+            PARTS[part](Task(name, cells, given.minutes, given.cmll_rows))
+    told = report(cells)
     if given.keep:
-        draw(given.cache, Path(__file__).with_name("dtsl_scatter.png"))
+        draw(cells, Path(__file__).with_name("dtsl_scatter.png"))
         keep("dtsl", told)
     else:
-        draw(given.cache, given.cache / "dtsl_scatter.png")
+        draw(cells, given.cells / "dtsl_scatter.png")
         print(told)
 
 

@@ -1,18 +1,17 @@
 """What the cells of `dtsl.py` say together: the tables of the paper, its claims, tests of significance, a figure.
 
-A cell is a JSON file in a cache, "<set>-<cell>.json"; one that was left out says why. Tables are made of those that are
-there, and every count names how many sets it is out of.
+A cell that was left out says why. Tables are made of those that are there, and every count names how many sets it is
+out of.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import markdown
+from common import Cells, markdown
 
 SETS = ("nltcs", "plants", "jester", "msnbc", "baudio", "bnetflix", "kdd", "msweb", "book", "tmovie", "cwebkb", "cr52",
         "c20ng")  # fmt: skip
@@ -39,7 +38,7 @@ BEST_KNOWN = (
 EXACT_LL, EXACT_CMLL = -6.015, -5.303  # of a DTSL network of Libra's on nltcs, all states enumerated
 
 
-def report(cache: Path, debd_cells: Path | None) -> str:
+def report(kept: Cells) -> str:
     """Everything, as Markdown."""
     measures = {
         "cmll": ("CMLL, test (first rows)", 3), "pll": ("PLL, test", 3),
@@ -48,31 +47,26 @@ def report(cache: Path, debd_cells: Path | None) -> str:
     of_features = {"n_features": ("number of features", 0), "length": ("conditions per feature", 2)}
     return "\n\n".join([
         "## DTSL: what the paper claims",
-        claims(cache),
+        claims(kept),
         "## Tables IV and V: the five generators",
-        *(f"{title}\n\n{table(cache, GENERATORS, what, digits)}"
+        *(f"{title}\n\n{table(kept, GENERATORS, what, digits)}"
           for what, (title, digits) in {**measures, **of_features}.items()),
         "## Table VI: DTSL (the generator best on validation rows) and its rivals",
-        *(rivals_table(cache, title, what, digits) for what, (title, digits) in measures.items()),
-        tests_of_significance(cache),
+        *(rivals_table(kept, title, what, digits) for what, (title, digits) in measures.items()),
+        tests_of_significance(kept),
         "## One network of DTSL and L1 features: PLL, test",
-        network_table(cache, debd_cells),
+        network_table(kept),
         "## nltcs exactly: all 65,536 joint states enumerated",
-        exact_table(cache),
+        exact_table(kept),
     ])  # fmt: skip
 
 
 # Cells
 
 
-def read(cache: Path, name: str, cell: str) -> dict[str, Any] | None:
-    path = cache / f"{name}-{cell}.json"
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def value(cache: Path, name: str, cell: str, what: str) -> float | None:
+def value(kept: Cells, name: str, cell: str, what: str) -> float | None:
     """One number of a cell; None where it is not there or was left out."""
-    return (read(cache, name, cell) or {}).get(what)
+    return (kept.read(name, cell) or {}).get(what)
 
 
 def shown(found: dict[str, Any] | None, what: str, digits: int = 3) -> str:
@@ -85,13 +79,13 @@ def figure(number: float | None, digits: int = 3) -> str:
     return "" if number is None else f"{number:.{digits}f}"
 
 
-def sets_with(cache: Path, cells: Sequence[str]) -> list[str]:
-    return [name for name in SETS if any(read(cache, name, cell) for cell in cells)]
+def sets_with(kept: Cells, cells: Sequence[str]) -> list[str]:
+    return [name for name in SETS if any(kept.read(name, cell) for cell in cells)]
 
 
-def chosen_generator(cache: Path, name: str) -> dict[str, Any] | None:
+def chosen_generator(kept: Cells, name: str) -> dict[str, Any] | None:
     """The generator that is best on the validation rows, as Table VI takes it."""
-    found = [(how, read(cache, name, how)) for how in GENERATORS]
+    found = [(how, kept.read(name, how)) for how in GENERATORS]
     done = [(how, each) for how, each in found if each and "pll" in each]
     if not done:
         return None
@@ -99,21 +93,21 @@ def chosen_generator(cache: Path, name: str) -> dict[str, Any] | None:
     return {**best, "features": how}
 
 
-def pairs(cache: Path, rival: str, what: str) -> dict[str, tuple[float, float]]:
+def pairs(kept: Cells, rival: str, what: str) -> dict[str, tuple[float, float]]:
     """(DTSL, rival) on every set where both are there."""
-    both = {name: (chosen_generator(cache, name), read(cache, name, rival)) for name in SETS}
+    both = {name: (chosen_generator(kept, name), kept.read(name, rival)) for name in SETS}
     return {name: (own[what], other[what]) for name, (own, other) in both.items() if own and other and what in other}
 
 
 # Claims
 
 
-def claims(cache: Path) -> str:
+def claims(kept: Cells) -> str:
     """Each claim of the paper, what was seen, and whether it held."""
     rows = []
-    complete = [name for name in SETS if all(read(cache, name, how) for how in GENERATORS)]
+    complete = [name for name in SETS if all(kept.read(name, how) for how in GENERATORS)]
     for what in ("cmll", "pll"):
-        by_set = [{how: value(cache, name, how, what) for how in GENERATORS} for name in complete]
+        by_set = [{how: value(kept, name, how, what) for how in GENERATORS} for name in complete]
         both = [found for found in by_set if None not in (found["prune"], found["default"])]
         n = sum(found["prune"] > found["default"] for found in both)
         rows.append([f"PRUNE beats DEFAULT on most sets ({what.upper()})", "11 of 13", *out_of(n, len(both), 0.51)])
@@ -122,7 +116,7 @@ def claims(cache: Path) -> str:
         rows.append([said, "11 of 13", *out_of(n, len(by_set), 0.8)])
     for rival, paper in SLOWER.items():
         rows.append([f"DTSL finds its structure an order of magnitude faster than {RIVALS[rival]}", paper,
-                     *how_much_faster(cache, rival)])  # fmt: skip
+                     *how_much_faster(kept, rival)])  # fmt: skip
     return markdown(["claim", "paper", "here", "held"], rows)
 
 
@@ -137,10 +131,10 @@ def out_of(n: int, m: int, share: float) -> tuple[str, str]:
     return (f"{n} of {m}", "yes" if n >= share * m else "no") if m else ("", "")
 
 
-def how_much_faster(cache: Path, rival: str) -> tuple[str, str]:
+def how_much_faster(kept: Cells, rival: str) -> tuple[str, str]:
     """By what factor DTSL finds its structure faster, over sets; sets that the rival took too long for are named."""
-    found = pairs(cache, rival, "structure_seconds")
-    too_long = [name for name in SETS if "left_out" in (read(cache, name, rival) or {})]
+    found = pairs(kept, rival, "structure_seconds")
+    too_long = [name for name in SETS if "left_out" in (kept.read(name, rival) or {})]
     if not found:
         return f"left out: {', '.join(too_long)}" if too_long else "", ""
     factors = {name: other / own for name, (own, other) in found.items()}
@@ -162,29 +156,29 @@ def times(factor: float) -> str:
 # Tables
 
 
-def table(cache: Path, cells: Sequence[str], what: str, digits: int = 3) -> str:
-    names = sets_with(cache, cells)
-    rows = [[name, *(shown(read(cache, name, cell), what, digits) for cell in cells)] for name in names]
+def table(kept: Cells, cells: Sequence[str], what: str, digits: int = 3) -> str:
+    names = sets_with(kept, cells)
+    rows = [[name, *(shown(kept.read(name, cell), what, digits) for cell in cells)] for name in names]
     return markdown(["set", *cells], rows)
 
 
-def rivals_table(cache: Path, title: str, what: str, digits: int) -> str:
+def rivals_table(kept: Cells, title: str, what: str, digits: int) -> str:
     rows = []
-    for name in sets_with(cache, (*GENERATORS, *RIVALS)):
-        own = chosen_generator(cache, name)
+    for name in sets_with(kept, (*GENERATORS, *RIVALS)):
+        own = chosen_generator(kept, name)
         dtsl = "" if own is None else f"{own[what]:.{digits}f} ({own['features']})"
-        rows.append([name, dtsl, *(shown(read(cache, name, rival), what, digits) for rival in RIVALS)])
+        rows.append([name, dtsl, *(shown(kept.read(name, rival), what, digits) for rival in RIVALS)])
     return f"{title}\n\n" + markdown(["set", "DTSL", *RIVALS.values()], rows)
 
 
-def tests_of_significance(cache: Path) -> str:
+def tests_of_significance(kept: Cells) -> str:
     from scipy.stats import wilcoxon
 
     rows = []
     for rival, title in RIVALS.items():
         cells = [title]
         for what in ("cmll", "pll", "structure_seconds"):
-            found = list(pairs(cache, rival, what).values())
+            found = list(pairs(kept, rival, what).values())
             better = sum(a < b if what == "structure_seconds" else a > b for a, b in found)
             cells.append(f"{better} of {len(found)}")
             if len(found) >= 5:
@@ -195,16 +189,16 @@ def tests_of_significance(cache: Path) -> str:
     return "Sets on which DTSL is better, and Wilcoxon's signed-rank test over sets\n\n" + markdown(headings, rows)
 
 
-def network_table(cache: Path, debd_cells: Path | None) -> str:
+def network_table(kept: Cells) -> str:
     """One network beside dependency networks: what it is to reach, whether it does, how far the boosted ones are."""
     rows = []
     for name in SETS:
-        found = read(cache, name, "network")
+        found = kept.read(name, "network")
         if found is None:
             continue
-        beside = {kind: dependency_network(debd_cells, name, kind) for kind in ("tree", "L1", "boosted")}
-        tree = beside["tree"] if beside["tree"] is not None else value(cache, name, "kappa", "tree_dn_pll")
-        own, l1 = found.get("pll"), value(cache, name, "l1", "pll")
+        beside = {kind: value(kept, name, f"DN {kind}", "test") for kind in ("tree", "L1", "boosted")}
+        tree = beside["tree"] if beside["tree"] is not None else value(kept, name, "kappa", "tree_dn_pll")
+        own, l1 = found.get("pll"), value(kept, name, "l1", "pll")
         goal = best(KNOWN[name][:3] if name in BEST_KNOWN else (tree, beside["L1"], l1))
         reached = "" if own is None or goal is None else "yes" if own >= goal else "no"
         distance = None if own is None or beside["boosted"] is None else own - beside["boosted"]
@@ -222,21 +216,15 @@ def network_table(cache: Path, debd_cells: Path | None) -> str:
     )
 
 
-def dependency_network(debd_cells: Path | None, name: str, kind: str) -> float | None:
-    """Test PLL of one of our dependency networks, as `debd.py` kept it."""
-    path = debd_cells / f"{name} DN {kind}.json" if debd_cells else None
-    return json.loads(path.read_text())["test"] if path and path.exists() else None
-
-
 def best(numbers: Sequence[float | None]) -> float | None:
     return max((number for number in numbers if number is not None), default=None)
 
 
-def exact_table(cache: Path) -> str:
+def exact_table(kept: Cells) -> str:
     rows = []
     for structure in ("dtsl", "dtsl+l1"):
         for objective in ("pseudo", "exact"):
-            found = read(cache, "nltcs", f"exact-{structure}-{objective}")
+            found = kept.read("nltcs", f"exact-{structure}-{objective}")
             if found is None or "left_out" in found:
                 continue
             weights = "pseudo-likelihood" if objective == "pseudo" else "likelihood"
@@ -252,7 +240,7 @@ def exact_table(cache: Path) -> str:
 # Figure
 
 
-def draw(cache: Path, path: Path) -> None:
+def draw(kept: Cells, path: Path) -> None:
     """Figure 2: DTSL against each rival, one point per set, -CMLL on both axes; below the line DTSL is better."""
     import matplotlib
 
@@ -261,7 +249,7 @@ def draw(cache: Path, path: Path) -> None:
 
     fig, axes = plt.subplots(1, len(RIVALS), figsize=(4 * len(RIVALS), 4))
     for ax, (rival, title) in zip(axes, RIVALS.items(), strict=True):
-        found = -np.array(list(pairs(cache, rival, "cmll").values())).reshape(-1, 2)
+        found = -np.array(list(pairs(kept, rival, "cmll").values())).reshape(-1, 2)
         ax.loglog(found[:, 1], found[:, 0], "o")
         ends = [1, 300]
         ax.plot(ends, ends, color="grey", linestyle=":")
