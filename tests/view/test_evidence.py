@@ -5,8 +5,9 @@ import pytest
 from some_models import model_of, network
 
 import quiltwork as qw
+from quiltwork.data.dataset import NO_CODE
 from quiltwork.errors import InputError, IntractableError, QuiltworkError, ZeroEvidenceError
-from quiltwork.infer.gibbs import gibbs_marginals
+from quiltwork.infer.gibbs import KERNEL_UPDATES, LANES, LookupChains, gibbs_marginals, work
 from quiltwork.view import evidence as module
 from quiltwork.view.answers import Answers
 from quiltwork.view.evidence import can_answer, given, marginals
@@ -53,6 +54,21 @@ def test_sampled_marginals_agree_with_sums():
     assert agree and flat == pytest.approx(exact, abs=5 * error)
 
 
+def test_sampling_is_the_shorter_the_longer_a_draw_takes():
+    """Eighteen variables with a few look-ups each, and as many that ask hundreds of trees."""
+    chosen = np.random.default_rng(0).random((300, 18)) < 0.4
+    chosen[:, 1:] |= chosen[:, :-1]
+    sweeps = {}
+    for cpd in ("tree", "boosted"):
+        model = qw.learn("dn", chosen.astype(int), cpd=cpd)
+        asked = [n for n in given(model, {0: 1}).note.split() if n[1:2].isdigit()]
+        sweeps[cpd] = int(asked[0].strip("(").replace(",", ""))
+        assert sweeps[cpd] * work(model) < 1.1 * module.UPDATES
+        chains = LookupChains(model, np.full(18, NO_CODE, np.uint16), 4, seed=0)
+        assert sum(1 for _ in chains.sweeps(0, 200)) >= 200 * LANES * work(model) / KERNEL_UPDATES  # Ctrl-C is heard
+    assert 400 <= sweeps["boosted"] < sweeps["tree"] / 10
+
+
 def test_numbers_have_a_mean_and_a_deviation():
     model = model_of("gbn")
     answer = qw.query(model, ["river"], evidence={"rain": 7.0})
@@ -93,6 +109,9 @@ def test_evidence_that_cannot_happen():
         ({"0": True}, "numbers of states"),
         ({"0": None}, "numbers of states"),
         ({"0": [0] * 1000}, "…"),
+        ({"0": 10**400}, "numbers of states"),
+        ({"0": float("nan")}, "Got nan"),
+        ({"0": float("inf")}, "Got inf"),
     ],
 )
 def test_evidence_that_makes_no_sense_is_refused_in_a_sentence(evidence, said):

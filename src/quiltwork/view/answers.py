@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from quiltwork.view.document import Document, document, local, viewable
 from quiltwork.view.evidence import given
 from quiltwork.view.locals import Local
 from quiltwork.view.numbers import figures, short
+
+LARGEST = sys.float_info.max  # of a number in a question; JSON knows no limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,7 @@ class Answers:
         for key, state in evidence.items():
             if not (isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 10):
                 raise InputError(f"Evidence must name variables by number. Got {_brief(key)} instead.")
-            if not isinstance(state, (int, float)) or isinstance(state, bool):
+            if not isinstance(state, (int, float)) or isinstance(state, bool) or not abs(state) <= LARGEST:
                 raise InputError(f"Evidence must be numbers of states, or values. Got {_brief(state)} instead.")
             known[int(key)] = state
         return known

@@ -18,16 +18,16 @@ from quiltwork.errors import InputError, IntractableError, ResourceLimitError, Z
 from quiltwork.infer.conditionals import CONDITIONALS
 from quiltwork.infer.elimination import MAX_ENTRIES
 from quiltwork.infer.exact import MARGINALS, impossible
-from quiltwork.infer.gibbs import CHAINS, gibbs_marginals
+from quiltwork.infer.gibbs import CHAINS, gibbs_marginals, work
 from quiltwork.infer.query import NUMBERS
 from quiltwork.infer.question import once_per_model
 from quiltwork.infer.sample import sample
 from quiltwork.models.bayesian import BayesianNet
 
 NARROW = 2**22  # entries of an exact answer: tens of milliseconds
-UPDATES = 4_000_000  # variables that Gibbs sampling may draw: about a second
+UPDATES = 20_000_000  # variables that Gibbs sampling may look up: about a second
 ROWS = 2048  # of a network too wide for exact marginals
-SWEEPS = (400, 20_000)  # the least and the most, over all chains
+SWEEPS = (400, 200_000)  # the least and the most, over all chains
 
 
 class Marginals(NamedTuple):
@@ -146,8 +146,8 @@ def _exact(model: Any, codes: np.ndarray) -> np.ndarray | None:
 
 
 def _sampled(model: Any, codes: np.ndarray) -> tuple[np.ndarray, Marginals]:
-    n_free = max(1, int((codes == NO_CODE).sum()))
-    sweeps = int(np.clip(UPDATES // n_free, *SWEEPS))
+    free = max(1, int((codes == NO_CODE).sum())) / len(codes)
+    sweeps = int(np.clip(UPDATES / (free * work(model)), *SWEEPS))
     flat, converged, error = gibbs_marginals(model, codes, sweeps, max(20, sweeps // (4 * CHAINS)), seed=0)
     note = (
         f"By Gibbs sampling ({sweeps:,} sweeps), for an exact answer would be too large or does not exist; "
