@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import quiltwork as qw
 from infer.markov_networks import network, random_features
-from infer.networks import dataset, random_rows, small_networks
+from infer.networks import dataset, net, random_rows, small_networks
 from naive import joint as full_joint
 from naive import log_linear
 from quiltwork.errors import InputError, IntractableError, ParameterError, ResourceLimitError
@@ -229,6 +229,16 @@ def test_networks_of_tables_too_wide_to_sum_out_are_sampled_unless_that_is_refus
         qw.conditional_marginal_log_likelihood(model, rows, 1, "exact")
 
 
+@pytest.mark.parametrize("method", ["exact", "gibbs", "mcsat"])
+def test_a_group_of_missing_values_is_asked_for_nothing(method):
+    rows = {"v0": [0, 1], "v1": [1, None]}
+    pair = network([2, 2], [[(0, 1), (1, 1)]], [1.0])
+    tables = net([2, 2], [(), (0,)], [np.array([[0.4, 0.6]]), np.array([[0.7, 0.3], [0.2, 0.8]])])
+    for model, said in ((pair, rows), (tables, {v: [s if s is None else f"s{s}" for s in rows[v]] for v in rows})):
+        found = qw.conditional_marginal_log_likelihood(model, said, 2, method, n_samples=2000)
+        assert found.rows == pytest.approx(qw.conditional_marginal_log_likelihood(model, said, 2).rows, abs=0.05)
+
+
 def test_a_method_that_a_model_does_not_have_is_refused():
     data = qw.sample(qw.textbook("cancer"), 40, seed=0)
     for learner in ("hrf", "dn"):
@@ -236,6 +246,14 @@ def test_a_method_that_a_model_does_not_have_is_refused():
         for method in ("exact", "mcsat"):
             with pytest.raises(IntractableError, match=f"A {type(model).__name__} .*; use method='gibbs'"):
                 qw.conditional_marginal_log_likelihood(model, data, 2, method)
+
+
+@pytest.mark.parametrize("n_vars", [1, 3, 4, 9])
+def test_there_are_four_groups_or_one_for_each_variable(n_vars):
+    model = network([2] * n_vars, [[(v, 1)] for v in range(n_vars)], np.arange(n_vars) / 4)
+    found = qw.conditional_marginal_log_likelihood(model, np.zeros((2, n_vars), int))
+    assert len(found.groups) == min(4, n_vars)
+    assert found.rows == pytest.approx(-np.log1p(np.exp(np.arange(n_vars) / 4)).sum())
 
 
 def test_bad_groups_are_refused():
@@ -251,7 +269,6 @@ def test_bad_groups_are_refused():
         "v0",
         ["v0", "v1"],
         [1, 2],
-        None,
         {},
         [],
         b"v",

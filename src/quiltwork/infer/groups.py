@@ -39,6 +39,7 @@ from quiltwork.models.markov import MarkovNet
 from quiltwork.params import Choice, Integer, Param
 from quiltwork.rng import seed_of, stream
 
+GROUPS = 4
 MAX_JOINT = 2**20  # joint states of a part that are enumerated: beyond, sampling takes less time
 KERNEL_ENTRIES = 2**22  # boxes and joint states visited before a kernel returns
 ROWS = 256  # of one task
@@ -97,7 +98,7 @@ class GroupLikelihood:
 def conditional_marginal_log_likelihood(
     model: Any,
     X: object,
-    groups: int | Sequence[Sequence[str]] = 4,
+    groups: int | Sequence[Sequence[str]] | None = None,
     method: str = "auto",
     *,
     n_samples: int = 10_000,
@@ -107,7 +108,8 @@ def conditional_marginal_log_likelihood(
     """The sum of log P(x_v | the variables outside of v's group) over all v, for each row of X.
 
     model    a model or a fitted estimator
-    groups   how many groups of about the same size to draw (by the seed), or the names in each
+    groups   how many groups of about the same size to draw (by the seed), or the names in each; None draws four, or one
+             for each variable where there are fewer
     method   "exact", "gibbs", "mcsat", or "auto": exact where the joint states can be enumerated, else Gibbs
     n_samples, burn_in, seed  of the sampler: draws of all chains of a row together, and of each chain before they count
 
@@ -130,7 +132,7 @@ def conditional_marginal_log_likelihood(
             f"A {type(model).__name__} is of numbers, whose groups have densities and no probabilities of states; use "
             "pseudo_log_likelihood or log_likelihood."
         )
-    columns = _columns(model, groups, seed)
+    columns = _columns(model, min(GROUPS, len(model.variables)) if groups is None else groups, seed)
     codes = rows_of(model, X).states()
     sampler = Sampler(method, n_samples, burn_in, seed)
     of_group = _markov_group if isinstance(model, MarkovNet) else _any_group
@@ -195,6 +197,8 @@ def _any_group(model: Any, group: np.ndarray, codes: np.ndarray, sampler: Sample
     first = starts([variable.n_states for variable in model.variables])
     for i, row in enumerate(codes):
         wanted = group[row[group] != NO_CODE]
+        if not len(wanted):
+            continue
         known = row.copy()
         known[group] = NO_CODE
         at, flat = first[wanted] + row[wanted], None
@@ -243,6 +247,8 @@ def _markov_group(model: MarkovNet, group: np.ndarray, codes: np.ndarray, sample
     def one_row(k: int) -> Iterator[None]:
         i = int(open_rows[k])
         wanted = left[i] & (codes[i, group] != NO_CODE)
+        if not wanted.any():
+            return
         known = codes[i].copy()
         known[group] = NO_CODE
         found = None

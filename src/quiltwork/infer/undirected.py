@@ -47,7 +47,7 @@ def boxed_log_mass(model: Any, codes: np.ndarray, max_entries: int) -> float:
     plan, log_scale = _plan(boxes, [], False, max_entries)
     table, more = joint(plan, _nothing(boxes))
     total = certain + log_scale + more + log_states_apart(boxes, codes)
-    return float(np.log(table)) + total if total > -np.inf else -np.inf
+    return float(np.log(table) + total) if total > -np.inf else -np.inf
 
 
 def boxed_log_evidence(model: Any, codes: np.ndarray, max_entries: int) -> float:
