@@ -1,5 +1,7 @@
 """Parameters: what each kind accepts, reads and says; the constructor that a list of them makes."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,12 @@ from quiltwork.params import Choice, Flag, Integer, Nothing, Param, Real, Thing,
         (Nothing(), [None], [0, False, "None"]),
         (Integer(), [0, -3, np.int64(2)], [1.0, True, "1", None]),
         (Integer(1, 3), [1, 3], [0, 4]),
-        (Real(), [0, 1.5, -2, 10**300, np.float64(3)], [float("nan"), float("inf"), -np.inf, 10**400, True, "1"]),
+        (
+            Real(),
+            [0, 1.5, -2, 10**300, np.float64(3), np.float32(0.1)],
+            [float("nan"), float("inf"), -np.inf, 10**400, True, "1"],
+        ),
+        (Real(0.0, 1e9), [0, 0.5, 1, np.float16(0.1), Fraction(1, 3)], [-0.1, 2e9]),
         (Real(0.0, 1.0), [0, 0.5, 1], [-0.1, 1.1]),
         (Real(0.0, above_low=True), [1e-9], [0.0, -1]),
         (Flag(), [True, False], [0, 1, "true"]),

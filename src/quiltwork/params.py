@@ -12,9 +12,9 @@ quiltwork.errors.ParameterError: The 'max_parents' parameter of BayesianNetwork 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import isfinite
 from numbers import Integral
 from numbers import Real as AnyReal
 from typing import Any
@@ -64,8 +64,13 @@ class Real:
     above_low: bool = False  # the lower end itself is excluded
 
     def holds(self, value: Any) -> bool:
-        is_number = isinstance(value, AnyReal) and not isinstance(value, bool)
-        if not is_number or not abs(value) <= sys.float_info.max:  # nor is anything learned from a NaN
+        if isinstance(value, bool) or not isinstance(value, AnyReal):
+            return False
+        try:
+            value = float(value)  # a number of another kind may not compare with all of these
+        except OverflowError:
+            return False
+        if not isfinite(value):  # nor is anything learned from a NaN
             return False
         if self.low is not None and (value < self.low or (self.above_low and value == self.low)):
             return False

@@ -247,13 +247,13 @@ class BayesianNetwork(Learner):
         self, data: Dataset, arrays: Arrays, knowledge: Knowledge, threads: Threads
     ) -> FamilyDeltas | PriorDeltas:
         if self.score == "prior-network":
-            prior = prior_families(self.prior_network, data.variables, self.equivalent_sample_size)
+            prior = prior_families(self.prior_network, data.variables, float(self.equivalent_sample_size))
             return PriorDeltas(
-                arrays, prior, self.kappa or 1.0, forbidden=knowledge.forbidden, required=knowledge.required
+                arrays, prior, float(self.kappa or 1.0), forbidden=knowledge.forbidden, required=knowledge.required
             )
         score = FamilyScore.make(
             str(self.score), data.total, data.n_states, whole=data.weights is None,
-            equivalent_sample_size=self.equivalent_sample_size, kappa=self.kappa or 1.0,
+            equivalent_sample_size=float(self.equivalent_sample_size), kappa=float(self.kappa or 1.0),
         )  # fmt: skip
         return FamilyDeltas(
             arrays,

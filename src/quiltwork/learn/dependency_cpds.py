@@ -202,7 +202,7 @@ class Trees(Kind):
     def learn(self, task: Task, train: Dataset, held_out: Dataset | None) -> Learned:
         kappa = task.params["kappa"]
         if kappa != "auto":
-            return self._finished(task, self._grow(task, train, kappa), Belief(kappa))
+            return self._finished(task, self._grow(task, train, float(kappa)), Belief(float(kappa)))
         assert held_out is not None
         trees, judges = self._grow(task, train, 1.0), complete_rows(held_out)
         rows = judges.states(), judges.weights
@@ -221,14 +221,14 @@ class Trees(Kind):
 
     def of_some(self, task: Task, data: Dataset, targets: list[int]) -> tuple[TreeCPD, ...]:
         """Trees of some variables, where others have CPDs of another kind; nothing is chosen by held-out rows."""
-        kappa = GrowthRules().kappa if task.params["kappa"] == "auto" else task.params["kappa"]
+        kappa = GrowthRules().kappa if task.params["kappa"] == "auto" else float(task.params["kappa"])
         return self._finished(task, self._grow(task, data, kappa, targets), Belief(kappa)).cpds
 
     def _grow(self, task: Task, data: Dataset, kappa: float, targets: list[int] | None = None) -> list[TreeCPD]:
         p, targets = task.params, list(range(data.n_vars)) if targets is None else targets
-        warn_of_light_rows(data, p["min_leaf"])
+        warn_of_light_rows(data, int(p["min_leaf"]))
         arrays, allowed = leaf_arrays(data), allowed_parents(task, data)
-        rules = GrowthRules(kappa, p["splits"] != "complete", p["splits"] != "binary", p["min_leaf"])
+        rules = GrowthRules(kappa, p["splits"] != "complete", p["splits"] != "binary", int(p["min_leaf"]))
         if p["prior"] == "uniform":
             trees = grow_trees(arrays, targets, rules, allowed, task.threads.run, task.progress)
         else:

@@ -61,7 +61,7 @@ def grow_network(
     growth = _Growth(learner, knowledge, order, progress, history)
     kappa = DEFAULT_KAPPA if learner.kappa is None else learner.kappa
     if kappa != "auto":
-        return growth.finished(growth.grown(data, kappa), Belief(kappa))
+        return growth.finished(growth.grown(data, float(kappa)), Belief(float(kappa)))
     train = data
     if held_out is None:
         train, held_out = hold_out(data, learner.held_out, learner._seed, "kappa='auto'", "set kappa to a number")
@@ -117,8 +117,8 @@ class _Growth:
 
     def _grow(self, data: Dataset, kappa: float) -> Forest:
         learner, arrays = self._learner, leaf_arrays(data)
-        rules = GrowthRules(kappa, "B" in self._operators, "C" in self._operators, learner.min_leaf)
-        warn_of_light_rows(data, learner.min_leaf)
+        rules = GrowthRules(kappa, "B" in self._operators, "C" in self._operators, int(learner.min_leaf))
+        warn_of_light_rows(data, int(learner.min_leaf))
         prior = tree_prior(
             str(learner.score), learner.prior_network, data.variables, arrays, learner.equivalent_sample_size
         )

@@ -94,6 +94,7 @@ def tree_prior(
     "prior-network"."""
     if kind == "uniform":
         return None
+    equivalent_sample_size = float(equivalent_sample_size)
     if kind == "bdeu":
         return even_prior(arrays, equivalent_sample_size)
     return prior_boxes(network, variables, arrays.first_entry, equivalent_sample_size)
