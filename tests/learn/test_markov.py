@@ -14,7 +14,7 @@ from naive import joint as full_joint
 from naive import log_linear
 from naive.rankers import degree_of_agreement
 from quiltwork.data.encode import Encoder
-from quiltwork.errors import ConvergenceWarning, ParameterError, ResourceLimitError
+from quiltwork.errors import ConvergenceWarning, InputError, ParameterError, ResourceLimitError
 from quiltwork.models import markov_file
 from tables import dataset, random_table
 
@@ -274,6 +274,23 @@ def test_numbers_that_no_network_can_have_are_refused(tensor, value):
         markov_file.unpack(description, spoiled, {})
     with pytest.raises(ValueError):
         markov_file.unpack(description, {**tensors, tensor: tensors[tensor][:-1]}, {})
+
+
+@pytest.mark.parametrize(
+    "feature, said",
+    [
+        ([(1, 1), (0, 1)], r"must ascend, none of them twice\. Feature 1 .* has \[1, 0\]"),
+        ([(1, 1), (1, 0)], r"must ascend, none of them twice\. Feature 1 .* has \[1, 1\]"),
+        ([(2, 0)], "names a variable or a state that is not there"),
+        ([(1, 2)], "names a variable or a state that is not there"),
+    ],
+)
+def test_features_written_by_hand_are_checked(feature, said):
+    """Exact answers of a feature whose columns descend would be wrong."""
+    with pytest.raises(InputError, match=said):
+        network([2, 2], [[(0, 1)], feature], [1.0, 2.0])
+    with pytest.raises(InputError, match="need one weight each"):
+        network([2, 2], [[(0, 1)], [(1, 1)]], [1.0])
 
 
 def test_weights_that_overflow_together_are_refused():

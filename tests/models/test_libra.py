@@ -184,7 +184,7 @@ def test_a_tree_deeper_than_the_stack_is_read():
     (b"2,2\nMN {\ntree {\n(v0_0 1.0 2.0 3.0)\n}\n}\n", 4, "expected '\\)', got '3.0'"),
     (b"2,2\nMN {\nheavy +v1_1\n}\n", 3, "expected a number, got 'heavy'"),
     (b"2,2\nMN {\n1e999 +v1_1\n}\n", 3, "a weight must be a finite number. Got '1e999'"),
-    (b"2,2\nMN {\n-inf +v1_1\n}\n", 3, "a weight must be a finite number"),
+    (b"2,2\nMN {\n-inf +v1_1\n}\n", 3, "must be a finite number. Got '-inf'; -1000 says nearly the same"),
     (b"2,2\nMN {\nnan +v1_1\n}\n", 3, "a weight must be a finite number"),
     (b"2,2\nMN {\n1e308 +v1_1\n1e308 +v1_1\n}\n", 5, "so large that their sum is no finite number"),
     (b"2,2\nMN {\n1.0 +v1_1\n}\nmore\n", 5, "nothing may stand after the network"),

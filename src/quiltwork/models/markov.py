@@ -16,6 +16,7 @@ import numpy as np
 
 from quiltwork.data.dataset import State, Variable
 from quiltwork.data.encode import Encoder
+from quiltwork.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,28 @@ class MarkovNet:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     kind = "mn"
+
+    def __post_init__(self) -> None:
+        first, columns, states = self.first_condition, self.columns, self.states
+        if (
+            not (len(first) == len(self.weights) + 1 and first[0] == 0 and first[-1] == len(columns) == len(states))
+            or (np.diff(first) < 0).any()
+        ):
+            raise InputError(
+                "The features of a Markov network need one weight each, and first_condition must rise from 0 to the "
+                f"number of conditions. Got {len(self.weights)} weights, {len(columns)} columns, {len(states)} states "
+                f"and first_condition {np.asarray(first)}."
+            )
+        n_states = np.array([variable.n_states for variable in self.variables], np.int64)
+        if ((columns < 0) | (columns >= len(n_states))).any() or ((states < 0) | (states >= n_states[columns])).any():
+            raise InputError("A condition of a Markov network names a variable or a state that is not there.")
+        descends = (np.diff(columns) <= 0) & (np.diff(self.feature_of) == 0)
+        if descends.any():
+            f = int(self.feature_of[descends.argmax()])
+            raise InputError(
+                "The columns of a feature must ascend, none of them twice. Feature "
+                f"{f} of this Markov network has {columns[first[f] : first[f + 1]].tolist()}."
+            )
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -94,7 +94,8 @@ class Words:
         except ValueError:
             self.fail(f"expected a number, got {word[:20]!r}.", line)
         if isnan(number) or number == inf or (number == -inf and lowest > -inf):
-            self.fail(f"a weight must be a finite number. Got {word[:20]!r}.", line)
+            way_out = "; -1000 says nearly the same" if number == -inf else ""
+            self.fail(f"a weight must be a finite number. Got {word[:20]!r}{way_out}.", line)
         return number
 
     def test(self) -> Test:
