@@ -128,6 +128,15 @@ def test_a_dearer_parameter_means_fewer_features():
     assert counts[0] > counts[1] > counts[2]
 
 
+@pytest.mark.parametrize("limit, told", [(30, "or use structure='dtsl'"), (120, "lower kappa")])
+def test_more_candidates_than_can_be_held_are_refused(limit, told, monkeypatch):
+    """With kappa=1 a feature costs nothing, and one after another is added."""
+    monkeypatch.setattr("quiltwork.search.features.MAX_FEATURES", limit)
+    rows = np.random.default_rng(0).integers(0, 2, (100, 12))
+    with pytest.raises(ResourceLimitError, match=f"past the limit of {limit}: .*{told}"):
+        qw.MarkovNetwork(structure="top-down", kappa=1.0).fit(rows)
+
+
 def test_rules_for_edges():
     table = all_on(300)
     either, both = (

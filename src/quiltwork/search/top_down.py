@@ -21,6 +21,7 @@ import numpy as np
 
 from quiltwork.data.dataset import Dataset
 from quiltwork.search.bottom_up import independent_start
+from quiltwork.search.features import refuse_too_many
 from quiltwork.search.gains import GROWTH, Conditionals, Refit
 from quiltwork.stats.conjunctions import Condition, Conjunctions
 
@@ -42,21 +43,23 @@ def induce_features(
     """
     atoms, log_odds = independent_start(rows)
     features, weights = list(atoms), log_odds.tolist()
+    refuse_too_many(len(features) * (len(features) - 1) // 2, "keep fewer columns or states, or use structure='dtsl'")
     now = Conditionals(rows, prior_width)
     now.start(atoms, log_odds)
-    known = set(features)
+    known, cost = set(features), -log(kappa)
     changed = np.zeros(rows.n_vars, np.int64)  # the number of features when the conditionals of each last changed
     queue = []
     for k, feature in enumerate(features):
-        queue += _candidates(now, feature, features[:k], known, len(features))
+        queue += _candidates(now, feature, features[:k], known, len(features), cost)
         progress("weighing pairs", k + 1, len(features))
     heapify(queue)
     next_refit = int(GROWTH * len(features)) + 1
-    while queue and -queue[0][0] > -log(kappa):
+    while queue:
         _, told, feature, weight = heappop(queue)
         if told < changed[[v for v, _ in feature]].max():  # it has changed since: tell it anew
             weight, gain = now.gain(feature)
-            heappush(queue, (-gain, len(features), feature, weight))
+            if gain > cost:
+                heappush(queue, (-gain, len(features), feature, weight))
             continue
         now.add(feature, weight)
         features.append(feature)
@@ -68,16 +71,18 @@ def induce_features(
             weights = refit(together, np.array(weights)).tolist()
             now.start(together, np.array(weights))
             changed[:] = len(features)
-        for candidate in _candidates(now, feature, features[:-1], known, len(features)):
+        for candidate in _candidates(now, feature, features[:-1], known, len(features), cost):
             heappush(queue, candidate)
+        refuse_too_many(len(queue), "lower kappa, so that fewer are worth adding")
         progress("adding features", len(features) - len(atoms), len(queue))
     return Conjunctions.of(features), np.array(weights)
 
 
 def _candidates(
-    now: Conditionals, feature: Feature, others: list[Feature], known: set[Feature], told: int
+    now: Conditionals, feature: Feature, others: list[Feature], known: set[Feature], told: int, cost: float
 ) -> list[tuple[float, int, Feature, float]]:
-    """Conjunctions of a feature with others that are not yet known, each with its gain (negative, for the queue)."""
+    """Conjunctions of a feature with others, not yet known and worth their cost, each with its gain (negative, for the
+    queue)."""
     found = []
     own = dict(feature)
     for other in others:
@@ -87,5 +92,6 @@ def _candidates(
         if both not in known:
             known.add(both)
             weight, gain = now.gain(both)
-            found.append((-gain, told, both, weight))
+            if gain > cost:
+                found.append((-gain, told, both, weight))
     return found
