@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from naive.trees import smoothed_pair, worth
 from quiltwork.data.encode import fit_encode
 from quiltwork.stats import information
+from quiltwork.stats.families import Arrays
 from quiltwork.stats.information import information_rows
 from tables import dataset, random_table, tables
 
@@ -68,6 +69,20 @@ def test_sparse_tables_give_the_same_bits(smoothing):
     assert sweep.ones is None
     for data in (sparse, dense):
         np.testing.assert_array_equal(matrix(data, smoothing), matrix(sweep, smoothing))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_hold_few_states_are_visited(weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    n_states = [1, 2, 3, 20, 5] * 4
+    columns = [np.where(rng.random(300) < 0.04, rng.integers(0, r, 300), 0).astype(np.uint16) for r in n_states]
+    weights = rng.random(300) + 0.5 if weighted else None
+    data = dataset(columns, n_states, weights)
+    assert information._list_by_row(Arrays.of(data)) is not None
+    visited = matrix(data, 1.0)
+    np.testing.assert_allclose(visited, expected(columns, n_states, 1.0, weights), atol=1e-8)
+    monkeypatch.setattr(information, "_list_by_row", lambda arrays: None)
+    np.testing.assert_allclose(visited, matrix(data, 1.0), rtol=0, atol=1e-9 if weighted else 0)
 
 
 def test_a_long_sweep_is_shared_and_gives_the_same_bits(monkeypatch):

@@ -12,7 +12,8 @@ needs rounding. So a worth does not depend on the order of its terms, and pairs 
 exactly.
 
 A row of binary variables is one sweep of bits, or, where the ones are few, a visit to the rows that hold them; either
-way four look-ups in a table of f per pair. Other rows count families (see `families`).
+way four look-ups in a table of f per pair. With weights or more states, rows that hold few states beyond the first are
+visited too; others count families (see `families`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import count_both
+from quiltwork.data.bits import count_both, lowest_bit
 from quiltwork.data.dataset import Dataset
 from quiltwork.stats.families import Arrays, count_candidates, state_counts
 
@@ -31,6 +32,8 @@ Row = Callable[[int, np.ndarray], None]  # (variable, out): what it is worth to 
 
 _SHARED_ENTRIES = 2**21  # words of one sweep, above which it is shared among threads
 _BLOCKS = 16  # parts of a shared sweep
+_BITS_A_VISIT = 192  # bits of one plane with another that are swept in the time of a visit
+_FEWEST_CELLS = 8  # for each that is listed
 
 
 def information_rows(data: Dataset, smoothing: float, run: Run) -> Row:
@@ -59,7 +62,7 @@ def information_rows(data: Dataset, smoothing: float, run: Run) -> Row:
         term = _terms(np.arange(data.n_samples + 1.0) + smoothing / 4.0, grain)
         ones = counts[first_state[1:] - 1].astype(np.int64)  # of a variable with one state they are not looked at
         return _binary_rows(data, ones, own, varies, term, whole, run)
-    return _other_rows(data, own, varies, smoothing, grain, whole, run)
+    return _other_rows(data, counts, own, varies, smoothing, grain, whole, run)
 
 
 def _binary_rows(
@@ -91,10 +94,24 @@ def _binary_rows(
 
 
 def _other_rows(
-    data: Dataset, own: np.ndarray, varies: np.ndarray, smoothing: float, grain: float, whole: float, run: Run
-) -> Row:
+    data: Dataset, counts: np.ndarray, own: np.ndarray, varies: np.ndarray, smoothing: float, grain: float,
+    whole: float, run: Run,
+) -> Row:  # fmt: skip
     arrays = Arrays.of(data)
     nobody = np.empty(0, np.int64)
+    listed = _list_by_row(arrays)
+    if listed is not None:
+        first_state = np.concatenate([[0], np.cumsum(data.n_states)])
+        beyond = np.delete(counts, first_state[:-1])  # of the states beyond the first
+
+        def visiting_row(v: int, out: np.ndarray) -> None:
+            joint = np.zeros((data.n_states[v], len(beyond)))
+            _visit_rows(*_columns(arrays), arrays.weights, *listed, v, joint)
+            joint[0] = beyond - joint.sum(axis=0)
+            count = counts[first_state[v] : first_state[v + 1]]
+            _weigh(v, 0, data.n_vars, data.n_states, count, joint, varies, own, smoothing, grain, whole, out)
+
+        return visiting_row
 
     def row(v: int, out: np.ndarray) -> None:
         def part(low: int, high: int) -> None:
@@ -104,6 +121,27 @@ def _other_rows(
         _in_parts(part, data.n_vars, data.n_samples * data.n_vars // 16, run)
 
     return row
+
+
+def _list_by_row(arrays: Arrays) -> tuple[np.ndarray, np.ndarray] | None:
+    """The states beyond the first that each row holds, by column of counts: where each row begins, and the list.
+
+    None where rows hold so many of them that sweeping the columns is cheaper than visiting, or the list would be large.
+    """
+    n_columns, n_vars = int(arrays.first_column[-1]), len(arrays.n_states)
+    held = np.zeros(arrays.n_samples, np.int64)
+    _list_states(*_columns(arrays), held, np.empty(0, np.int32))
+    visits, swept = float((held.astype(np.float64) ** 2).sum()), n_columns**2 * arrays.n_samples / _BITS_A_VISIT
+    if held.sum() * _FEWEST_CELLS > n_vars * arrays.n_samples or (arrays.weights.size == 0 and visits > swept):
+        return None
+    first_item = np.concatenate([[0], np.cumsum(held)])
+    items = np.empty(first_item[-1], np.int32)
+    _list_states(*_columns(arrays), first_item[:-1].copy(), items)
+    return first_item, items
+
+
+def _columns(arrays: Arrays) -> tuple[np.ndarray, ...]:
+    return arrays.planes, arrays.first_plane, arrays.codes, arrays.code_row, arrays.first_column
 
 
 def _in_parts(part: Callable[[int, int], None], n: int, size: int, run: Run) -> None:
@@ -137,6 +175,58 @@ def _count_visits(first_item, items, first_row, rows, v, together):
         i = rows[k]
         for j in range(first_item[i], first_item[i + 1]):
             together[items[j]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _list_states(planes, first_plane, codes, code_row, first_column, at, items):
+    """Write the column of every state beyond the first into items, at[i] onwards for row i, and move at[i] on.
+
+    With no room in items, at (rows,) is all that moves.
+    """
+    for v in range(code_row.size):
+        first = first_column[v]
+        if code_row[v] >= 0:
+            column = codes[code_row[v]]
+            for i in range(column.size):
+                if column[i] > 0:
+                    if items.size > 0:
+                        items[at[i]] = first + column[i] - 1
+                    at[i] += 1
+        else:
+            for p in range(first_plane[v], first_plane[v + 1]):
+                for w in range(planes.shape[1]):
+                    word = planes[p, w]
+                    while word != 0:
+                        row = (w << 6) + np.int64(lowest_bit(word))
+                        if items.size > 0:
+                            items[at[row]] = first + p - first_plane[v]
+                        at[row] += 1
+                        word &= word - np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _visit_rows(planes, first_plane, codes, code_row, first_column, weights, first_item, items, v, joint):
+    """joint[s, c], zeroed: rows, or their weight, in state s >= 1 of v that hold the state of column c."""
+    if code_row[v] >= 0:
+        column = codes[code_row[v]]
+        for i in range(column.size):
+            if column[i] > 0:
+                _visit_row(weights, first_item, items, i, joint[column[i]])
+    else:
+        for p in range(first_plane[v], first_plane[v + 1]):
+            for w in range(planes.shape[1]):
+                word = planes[p, w]
+                while word != 0:
+                    row = (w << 6) + np.int64(lowest_bit(word))
+                    _visit_row(weights, first_item, items, row, joint[p - first_plane[v] + 1])
+                    word &= word - np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _visit_row(weights, first_item, items, i, out):
+    weight = weights[i] if weights.size > 0 else 1.0
+    for k in range(first_item[i], first_item[i + 1]):
+        out[items[k]] += weight
 
 
 @njit(cache=True, nogil=True)
