@@ -148,3 +148,13 @@ def test_info_shows_a_tree(cli):
 def test_info_names_what_is_wrong(cli):
     code, _, err, _ = cli("info", "asia.qw", "lungs")
     assert code == 2 and "did you mean 'lung'" in err
+
+
+@pytest.mark.parametrize("kind", ["gmf", "itemrank", "gaussian-tree", "popularity"])
+def test_info_tells_about_a_variable_of_any_kind(kind, cli):
+    qw.save(model_of(kind), "any.qw")
+    name = model_of(kind).variables[0].name
+    code, out, err, _ = cli("info", "any.qw", name)
+    assert (code, err) == (0, "") and name in out
+    told = json.loads(cli("info", "any.qw", name, "--json")[1])
+    assert told["variable"] == name and ("blanket" in told) == (kind not in ("gmf", "itemrank"))

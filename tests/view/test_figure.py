@@ -51,6 +51,17 @@ def test_other_local_distributions(name, rendered):
     assert rendered(qw.figure(trees()[0], name))
 
 
+@pytest.mark.parametrize(("n_parents", "n_states", "cut"), [(2, 2, False), (5, 2, False), (9, 2, True), (1, 40, True)])
+def test_text_stays_on_the_page_and_says_what_is_left_out(n_parents, n_states, cut, rendered):
+    states = [f"state {s}" for s in range(n_states)]
+    model = network(n_parents + 1, [*[()] * n_parents, tuple(range(n_parents))], states=states)
+    drawn = qw.figure(model, f"x{n_parents}")
+    (text,), axes = rendered(drawn)
+    inside, page = axes.texts[0].get_window_extent(), drawn.bbox
+    assert page.x0 <= inside.x0 and page.y0 <= inside.y0 and inside.x1 <= page.x1 and inside.y1 <= page.y1
+    assert ("…" in text) == cut and ("more lines" in text) == (n_parents == 9)
+
+
 def test_names_are_no_mathematics(rendered):
     names = ["$x^2$", "$\\frac{", "a\nb", "w" * 500]
     texts, _ = rendered(qw.figure(network(4, [(), (0,), (), ()], names=names)))

@@ -423,13 +423,14 @@ def test_an_address_that_cannot_be(host, port):
 
 
 def test_another_address_than_this_machine_s_warns_and_keeps_the_token():
-    for host, name in {"192.168.1.7": "192.168.1.7", "fe80::1": "[fe80::1]", "example.org": "example.org"}.items():
+    written = {"192.168.1.7": "192.168.1.7", "FE80:0::1": "[fe80::1]", "Example.org": "example.org"}  # by browsers
+    for host, name in written.items():
         names, warning = serve._names(host)
         assert names == (name,) and "Other machines can reach the viewer" in warning
     for everywhere in ("0.0.0.0", "::"):
         with pytest.raises(InputError, match="give the one address"):
             serve._names(everywhere)
-    assert serve._names("127.0.0.1") == serve._names("localhost") == (serve.LOOPBACK, "")
+    assert serve._names("127.0.0.1") == serve._names("LocalHost") == (serve.LOOPBACK, "")
     assert serve._names("127.0.0.9") == (("127.0.0.9",), "")
 
 

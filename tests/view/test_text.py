@@ -57,8 +57,8 @@ def test_logistic_and_boosted():
     weights = [{"variable": 1, "state": 1, "weight": [-0.5, 0.5]}]
     logistic = {"type": "logistic", "intercept": [0.0, 0.25], "weights": weights, "shown": 1, "total": 4}
     assert local_text(variables, 0, logistic).splitlines()[-3:] == [
-        "       +0.0000  +0.2500",
-        "b = y  -0.5000  +0.5000",
+        "intercept  +0.0000  +0.2500",
+        "b = y      -0.5000  +0.5000",
         "… and 3 more weights",
     ]
     importance = [{"variable": 1, "gain": 12.5}]

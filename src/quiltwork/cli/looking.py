@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quiltwork.cli import inputs, show
-from quiltwork.errors import ParameterError
+from quiltwork.errors import IntractableError, ParameterError
 
 OF_NUMBERS = ("gbn", "gaussian-tree")  # kinds whose variables have no states
 LONGEST = 60  # characters of a name or a state that a person is shown
@@ -62,7 +63,8 @@ def _around(model: Any, name: str) -> dict[str, Any]:
 
     column = position(name, model.variables)
     document: dict[str, Any] = {"variable": name, "states": list(model.variables[column].states)}
-    document["blanket"] = blanket(model, name)
+    with contextlib.suppress(IntractableError):  # models that only rank have none
+        document["blanket"] = blanket(model, name)
     if model.kind in OF_NUMBERS:
         document = {"variable": name, **_number(model, column), "blanket": blanket(model, name)}
     else:

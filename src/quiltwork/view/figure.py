@@ -18,6 +18,9 @@ from quiltwork.view.text import local_text
 
 NAMES = 150  # variables whose names are written
 LONGEST_NAME = 18  # characters
+SMALLEST, LARGEST = 5.0, 9.0  # points of text
+LINE, CHARACTER = 1.25, 0.62  # height and width of a character in such text
+SIDES = ((0, 1, "center", "bottom"), (1, 0, "left", "center"), (-1, 0, "right", "center"), (0, -1, "center", "top"))
 ACCENT, INK, LIGHT = "#0072b2", "#222222", "#d9d9d9"  # blue and greys: the same to all eyes, and on paper
 
 
@@ -43,7 +46,7 @@ def figure(model: Any, variable: str | None = None, *, n_arcs: int | None = None
         if told["type"] == "tree":
             _draw_tree(axes, variables, v, told)
         else:
-            axes.text(0, 1, local_text(variables, v, told), family="monospace", va="top", size=9, parse_math=False)
+            _draw_text(axes, local_text(variables, v, told).split("\n"))
     return axes.figure
 
 
@@ -61,6 +64,8 @@ def _axes(ax: Any) -> Any:
 
 
 def _draw_network(axes: Any, shown: Document, n_arcs: int | None) -> None:
+    from matplotlib.patheffects import withStroke
+
     arcs = shown["arcs"]
     if n_arcs is not None and n_arcs < 0:
         raise InputError(f"'n_arcs' must be a number of arcs, or None. Got {n_arcs!r} instead.")
@@ -80,14 +85,28 @@ def _draw_network(axes: Any, shown: Document, n_arcs: int | None) -> None:
         }
         axes.annotate("", head, tail, arrowprops=arrow)
     axes.scatter(*places.T, s=reach**2, color=ACCENT, zorder=3, clip_on=False)
-    for variable, (x, y) in zip(shown["variables"], places.tolist()) if len(places) <= NAMES else ():
-        axes.annotate(
-            _brief(variable["name"]), (x, y), (0, reach / 2 + 2), textcoords="offset points",
-            ha="center", size=8, color=INK, zorder=4, parse_math=False,
-        )  # fmt: skip
+    if len(places) <= NAMES:
+        ends = np.array([arcs["from"][:count], arcs["to"][:count]], np.int64)
+        halo = [withStroke(linewidth=1.5, foreground="white")]
+        for v, (x, y, ha, va) in enumerate(_sides(places, ends)):
+            offset = x * (reach / 2 + 2), y * (reach / 2 + 2)
+            axes.annotate(
+                _brief(shown["variables"][v]["name"]), places[v], offset, textcoords="offset points",
+                ha=ha, va=va, size=8, color=INK, zorder=4, parse_math=False, path_effects=halo,
+            )  # fmt: skip
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.set_title(f"{shown['title']}: {_counted(len(places), 'variable')}, {_how_many(shown, count)}")
+
+
+def _sides(places: np.ndarray, ends: np.ndarray) -> list[tuple[int, int, str, str]]:
+    """On which side of each point its name stands: where the nearest of its arcs is farthest."""
+    nearest = np.full((len(places), len(SIDES)), -1.0)  # cosine of the angle to the nearest arc
+    for one, other in (ends, ends[::-1]):
+        way = places[other] - places[one]
+        way /= np.maximum(np.hypot(*way.T), 1e-12)[:, None]
+        np.maximum.at(nearest, one, way @ np.array([side[:2] for side in SIDES]).T)
+    return [SIDES[k] for k in nearest.argmin(axis=1).tolist()]
 
 
 def _how_many(shown: Document, count: int) -> str:
@@ -157,6 +176,21 @@ def _draw_leaf(axes: Any, x: float, y: float, leaf: Local) -> None:
     axes.barh(heights, [0.5] * len(probs), 0.8 * step, x, color=LIGHT, alpha=0.4, zorder=1)
     cases = "" if leaf["cases"] is None else f"{leaf['cases']:,.10g}"
     axes.text(x + 0.54, y, cases, size=7, va="center", color=INK)
+
+
+# Text
+
+
+def _draw_text(axes: Any, lines: list[str]) -> None:
+    """As large as it fits; what does not fit in the smallest size is left out, and said to be."""
+    extent, points = axes.get_window_extent(), 72 / axes.figure.dpi
+    high, wide = extent.height * points / LINE, extent.width * points / CHARACTER
+    size = float(np.clip(min(high / len(lines), wide / max(map(len, lines))), SMALLEST, LARGEST))
+    most, longest = max(2, int(high / size)), max(2, int(wide / size))
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"… and {len(lines) - most + 1:,} more lines, which to_text tells"]
+    text = "\n".join(line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines)
+    axes.text(0, 1, text, family="monospace", va="top", size=size, parse_math=False, transform=axes.transAxes)
 
 
 def _brief(text: str) -> str:

@@ -178,7 +178,9 @@ def application(answers: Answers, names: tuple[str, ...], port: int, token: str)
 
 
 def _names(host: str) -> tuple[tuple[str, ...], str]:
-    """The names in the Host of requests that are for us; and a warning where others can send some."""
+    """The names in the Host of requests that are for us, as browsers write them; and a warning where others can send
+    some."""
+    host = host.lower()
     if host in ("127.0.0.1", "localhost", "::1"):
         return (("[::1]", *LOOPBACK[:2]) if host == "::1" else LOOPBACK), ""
     try:
@@ -196,7 +198,7 @@ def _names(host: str) -> tuple[tuple[str, ...], str]:
             f"Other machines can reach the viewer at {host}, and what it sends is not encrypted; whoever has the "
             "address below can read the model."
         )
-    return (f"[{host}]" if address is not None and address.version == 6 else host,), warning
+    return (f"[{address}]" if address is not None and address.version == 6 else host,), warning
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

@@ -167,7 +167,7 @@ def _gaussian(variables: Variables, child: int, told: Local) -> list[str]:
 
 def _logistic(variables: Variables, child: int, told: Local) -> list[str]:
     states = _states(variables, child)
-    rows = [["", *(f"{w:+.4f}" for w in told["intercept"])]]
+    rows = [["intercept", *(f"{w:+.4f}" for w in told["intercept"])]]
     for one in told["weights"]:
         label = _name(variables, one["variable"])
         if one.get("state") is not None:
