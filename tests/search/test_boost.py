@@ -376,6 +376,17 @@ def test_trees_start_from_half_of_the_linear_predictor():
         np.testing.assert_allclose(cpd.log_probs(codes), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_start_that_is_far_off_is_left_behind(weighted):
+    rng = np.random.default_rng(5)
+    child = np.where(rng.random(400) < 0.8, parent := rng.integers(0, 4, 400), 4)  # four in five copy their parent
+    weights = rng.integers(1, 3, 400).astype(float) if weighted else None
+    data = dataset([parent.astype(np.uint16), child.astype(np.uint16)], [4, 5], weights)
+    start = fit_logistic(data, None, [1], penalty="l2", strengths=0.003).cpds  # half of it says "4" to nearly all rows
+    fits = fit_boosted(data, data, [1], start=start)
+    assert fits.log_likelihoods[0] > -0.56 and (fits.cpds[0].n_leaves == 1).any()
+
+
 def test_trees_that_ask_the_same_become_one():
     table, held_out, target, limits, *_ = under_way([2] * 4, 1, 3, max_leaves=3)
     trees, _ = grown(table, held_out, target, limits, 30)

@@ -7,7 +7,8 @@ are G_s and H_s. A split is worth
     sum over s of G_s^2 / (H_s + l2), added over its two sides, less the same for both together
 
 and a leaf multiplies the odds of its rows by exp(rate G_s / (H_s + l2)), so that no row needs a logarithm or an
-exponential. The leaf that gains most is split first.
+exponential. The leaf that gains most is split first. Where no split gains anything, yet all rows together ask for a
+step (a linear start may be far off), the tree is one leaf.
 
 Four ideas make this fast.
 
@@ -42,6 +43,7 @@ WEIGHTED_UNIT = 2.0**20  # both, for the heaviest row, where rows have weights
 HALF, LOW, LARGEST_SUM = 32, 2**32 - 1, 2.0**31  # a gradient in the upper half of 64 bits, a slope in the lower
 LEAST_SLOPE = 0.3  # in a leaf: that of one row or two if the odds are even, of many if they are not
 LEAST_GAIN = 1e-9
+LEAST_STEP = 1.0  # what a tree of one leaf must be worth
 LEAST_ODDS, MOST_ODDS = np.float32(1e-12), np.float32(1e12)
 
 _ONES = np.uint64(0x0101010101010101)  # for tricks with the eight bytes of a word
@@ -55,7 +57,7 @@ _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
 
 @njit(cache=True, nogil=True)
 def grow_trees(table, held_out, target, limits, scratch, trees, log_likelihoods):
-    """One round per entry of log_likelihoods (those of the held-out rows); returns the rounds that found a split."""
+    """One round per entry of log_likelihoods (those of the held-out rows); returns the rounds that found a tree."""
     gradient_unit, slope_unit = float(GRADIENT_UNIT), float(SLOPE_UNIT)
     if table.weights.size > 0:
         gradient_unit = slope_unit = min(WEIGHTED_UNIT / table.weights.max(), LARGEST_SUM / table.weights.sum())
@@ -67,7 +69,7 @@ def grow_trees(table, held_out, target, limits, scratch, trees, log_likelihoods)
             _lay_planes(target, scratch)
         _draw(target, scratch)
         n_leaves = _grow(table, held_out, limits, gradient_unit, slope_unit, scratch)
-        if n_leaves == 1:
+        if n_leaves == 1 and _step_worth(scratch.totals[0], limits.l2, gradient_unit, slope_unit) < LEAST_STEP:
             return r
         trees.n_leaves[r] = n_leaves
         _record(table, scratch, n_leaves, first_leaf, r, trees)
@@ -299,6 +301,15 @@ def _find_best(sums, totals, l2, gradient_unit, slope_unit, gains, slopes):
         if gains[k] > best and slopes[k] >= LEAST_SLOPE and all_slopes - slopes[k] >= LEAST_SLOPE:
             best, place = gains[k], k
     return best, place
+
+
+@njit(cache=True, nogil=True)
+def _step_worth(totals, l2, gradient_unit, slope_unit):
+    """What the step of a leaf is worth."""
+    worth = 0.0
+    for both in totals:
+        worth += ((both >> HALF) / gradient_unit) ** 2 / ((both & LOW) / slope_unit + l2)
+    return worth
 
 
 @njit(cache=True, nogil=True)
