@@ -126,14 +126,25 @@ def strengths(tree: TreeCPD) -> dict[int, float]:
     Where a split below gains more than those above, both come at once; then the one above is told to be stronger, by as
     little as a float can tell apart.
     """
-    weakest, out = weakest_gains(tree), dict[int, float]()
-    below_last = np.inf
-    for k in np.argsort(np.where(tree.variable != LEAF, -weakest, np.inf), kind="stable").tolist():
-        v = int(tree.variable[k])
-        if v != LEAF and v not in out:
-            out[v] = float(min(weakest[k], below_last))
-            below_last = np.nextafter(out[v], -np.inf)
-    return out
+    splits = np.flatnonzero(tree.variable != LEAF)
+    weakest = weakest_gains(tree)[splits]
+    parents, values = _strongest(tree.variable[splits], weakest, np.argsort(-weakest, kind="stable"))
+    return dict(zip(parents.tolist(), values.tolist(), strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _strongest(variable, weakest, order):
+    """The distinct variables of splits in this order, and what each is worth: less than the one before it."""
+    parents, values = np.empty(order.size, np.int64), np.empty(order.size)
+    seen, n = {-1}, 0
+    for k in order:
+        if variable[k] not in seen:
+            seen.add(variable[k])
+            parents[n], values[n] = variable[k], weakest[k]
+            if n and values[n] >= values[n - 1]:
+                values[n] = np.nextafter(values[n - 1], -np.inf)
+            n += 1
+    return parents[:n], values[:n]
 
 
 def _chunks(arrays: LeafArrays, targets: np.ndarray) -> list[np.ndarray]:
