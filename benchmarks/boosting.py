@@ -37,6 +37,7 @@ for _library in ("OPENBLAS", "MKL", "OMP", "BLIS", "VECLIB"):
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,8 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=16)
     parser.add_argument("--both", action="store_true")
     asked = parser.parse_args()
+    if not find_spec("lightgbm"):
+        sys.exit("LightGBM is not installed: pip install 'quiltwork[bench]' brings it")
     print(machine())
     few = [np.random.default_rng(0).integers(0, 2, (300, 5)).astype(np.uint8) for _ in PARTS]
     quiltwork_fits(few, [0, 1], True)  # kernels are compiled, or loaded, before the clock starts
