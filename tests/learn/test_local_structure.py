@@ -125,8 +125,9 @@ def test_a_fixed_structure_is_never_left():
         assert set(model.arcs) <= set(start) and len(model.arcs) >= 2
     assert qw.learn("bn", rows_of(), cpd="tree", search="fixed", start=[]).arcs == []
     truth = planted()
-    same = qw.learn("bn", qw.sample(truth, 5000, seed=0), cpd="tree", search="fixed", start=truth)
-    assert same.arcs == truth.arcs
+    same = qw.BayesianNetwork(cpd="tree", search="fixed", start=truth).fit(qw.sample(truth, 5000, seed=0))
+    assert same.model_.arcs == truth.arcs
+    assert qw.learn("bn", qw.sample(truth, 5000, seed=0), cpd="graph", search="fixed", start=same).arcs == truth.arcs
 
 
 def test_k2_takes_the_order_of_the_columns():

@@ -44,7 +44,8 @@ class Knowledge:
         """
         must = _arcs(required, variables, "required")
         banned = _forbidden(_arcs(forbidden, variables, "forbidden"), tiers, variables)
-        begin = start.arcs if hasattr(start, "arcs") else start
+        begin = getattr(start, "model_", start)  # of a fitted estimator
+        begin = begin.arcs if hasattr(begin, "arcs") else begin
         parents: list[set[int]] = [set() for _ in variables]
         for name, arcs in (("required", must), ("start", _arcs(begin, variables, "start"))):
             for parent, child in arcs:
