@@ -19,6 +19,7 @@ from numba import njit
 
 from quiltwork.data.bits import popcount
 from quiltwork.scores.gaussian import GaussianScore, log_share, score_changes
+from quiltwork.search.gaussian_exact import best_parents, is_within_reach
 from quiltwork.search.graph import Graph
 from quiltwork.search.moves import State, arc_hash, has
 from quiltwork.search.scorer import Scorer
@@ -102,9 +103,24 @@ class GaussianDeltas(Scorer):
 
     def score_all(self, graph: Graph) -> None:
         """Score every row of a graph."""
-        chunks = [range(low, min(low + _CHUNK, graph.n_vars)) for low in range(0, graph.n_vars, _CHUNK)]
-        self._run(lambda i: graph.rescore(chunks[i]), len(chunks))
+        state, children = graph.state, np.arange(graph.n_vars)
+        chunks = [children[low : low + _CHUNK] for low in range(0, graph.n_vars, _CHUNK)]
+        self._run(lambda i: _rescore(state, self._rows, chunks[i]), len(chunks))
         graph.settle_ties(np.zeros(graph.n_vars, np.int64))
+
+    @property
+    def knows_the_best(self) -> bool:
+        """Whether the best graph there is can be found outright."""
+        return is_within_reach(self._rows.matrix)
+
+    def best_graph(self, limit: int | None) -> list[tuple[int, ...]]:
+        """The parents in the best graph there is, with no more than `limit` of a variable."""
+        rows, n = self._rows, len(self._rows.matrix)
+        barred = rows.constant[:, None] | rows.constant | np.eye(n, dtype=np.bool_)
+        if rows.forbidden.size:
+            barred |= rows.forbidden
+        needed = rows.required if rows.required.size else np.zeros((n, n), np.bool_)
+        return best_parents(rows.matrix, self._score, n if limit is None else limit, barred & ~needed, needed)
 
     def family(self, child: int, parents: tuple[int, ...]) -> float:
         """The score of one family."""
@@ -124,11 +140,16 @@ def _advance(state, job, rows, n_steps):
         said = advance(state, job)
         if said <= 0:
             return said
-        for i in range(said):
-            v = job.touched[i]
-            state.local[v] = _score_row(rows, v, state.parents[v, : state.n_parents[v]], state.deltas[v])
-            state.stale[v], state.bound[v], state.fresh[v] = True, np.inf, True
+        _rescore(state, rows, job.touched[:said])
     return PAUSED
+
+
+@njit(cache=True, nogil=True)
+def _rescore(state, rows, children):
+    """As `Graph.rescore`."""
+    for v in children:
+        state.local[v] = _score_row(rows, v, state.parents[v, : state.n_parents[v]], state.deltas[v])
+        state.stale[v], state.bound[v], state.fresh[v] = True, np.inf, True
 
 
 @njit(cache=True, nogil=True)

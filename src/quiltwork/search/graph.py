@@ -38,11 +38,12 @@ class Graph:
 
     def __init__(self, n_vars: int, scorer: Scorer, parents: Iterable[tuple[int, ...]], max_parents: int | None):
         self.n_vars = n_vars
-        self.state = State.of(n_vars, n_vars if max_parents is None else max_parents)
         self._scorer = scorer
-        for child, own in enumerate(parents):
-            for parent in own:
-                self.change(Move(ADD, parent, child, 0.0))
+        families = list(parents)
+        limit = n_vars if max_parents is None else max_parents
+        self.state = State.of(n_vars, limit, max(map(len, families), default=0))
+        arcs = [(parent, child) for child, own in enumerate(families) for parent in own]
+        moves.add_arcs(self.state, np.array(arcs, np.int64).reshape(-1, 2))
 
     @property
     def local(self) -> np.ndarray:

@@ -80,9 +80,9 @@ class State(NamedTuple):
     was_hash: np.ndarray
 
     @classmethod
-    def of(cls, n: int, limit: int) -> State:
-        """A graph without arcs, nothing of it scored."""
-        words, room = (n + 63) // 64, FIRST_ROOM
+    def of(cls, n: int, limit: int, most: int = 0) -> State:
+        """A graph without arcs, nothing of it scored, with room for `most` parents of a variable at least."""
+        words, room = (n + 63) // 64, max(FIRST_ROOM, most)
         floats, flags = (lambda *shape: np.zeros(shape)), (lambda *shape: np.zeros(shape, np.bool_))
         whole, bits = (lambda *shape: np.zeros(shape, np.int64)), (lambda *shape: np.zeros(shape, np.uint64))
         return cls(
@@ -257,6 +257,13 @@ def change(state, kind, parent, child):
         parents[child, k] = parent
         n_parents[child] += 1
         _add_ancestors(ancestors, parent, child)
+
+
+@njit(cache=True, nogil=True)
+def add_arcs(state, arcs):
+    """Add arcs (m, 2), parent and child, for which there is room."""
+    for i in range(arcs.shape[0]):
+        change(state, ADD, arcs[i, 0], arcs[i, 1])
 
 
 @njit(cache=True, nogil=True)

@@ -77,12 +77,12 @@ class Scorer:
 
 def arc_strengths(graph: Graph, scorer: Scorer) -> np.ndarray:
     """What the score would lose without each arc. An arc that may not go has no delta; its families are scored."""
-    strengths = np.empty(len(graph.arcs()))
-    for k, (parent, child) in enumerate(graph.arcs().tolist()):
-        strengths[k] = -graph.delta(child, parent)
-        if strengths[k] == np.inf:
-            without = tuple(p for p in graph.parents(child) if p != parent)
-            strengths[k] = graph.local[child] - scorer.family(child, without)
+    arcs = graph.arcs()
+    strengths = -graph.state.deltas[arcs[:, 1], arcs[:, 0]]
+    for k in np.flatnonzero(strengths == np.inf).tolist():
+        parent, child = arcs[k].tolist()
+        without = tuple(p for p in graph.parents(child) if p != parent)
+        strengths[k] = graph.local[child] - scorer.family(child, without)
     return strengths
 
 
