@@ -4,7 +4,8 @@ Chains that start apart and have forgotten their starts differ no more than chan
 1992) sets the spread of the chains' means against the spread of the quantity itself; for the probability p of a state
 that is p (1 - p). It is 1 where they agree, and 1.01, the limit that Vehtari et al. (2021) ask for, where each chain is
 worth some fifty independent draws. The standard error comes from the means of batches within chains, or from the
-chains' means where these differ more than their batches let expect.
+chains' means where these differ more than their batches let expect. But chains cannot differ about a state that none of
+them has come to. What n draws have not shown may still have a probability of 1 / n, so no error is below that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Estimate(NamedTuple):
     """What chains say about the probabilities of some cells.
 
     probabilities  (cells,) their mean over all chains
-    error          the largest standard error of one of them
+    error          the largest standard error of one of them, 1 / n_samples at least
     r_hat          the largest of a cell
     n_effective    independent draws that would give errors of this size
     converged      whether r_hat is within its limit
@@ -46,7 +47,7 @@ def estimate(batches: np.ndarray, n_samples: int) -> Estimate:
 
     >>> same = estimate(np.full((8, 10, 2), 0.5), 800)
     >>> same.r_hat, same.error, same.converged
-    (1.0, 0.0, True)
+    (1.0, 0.00125, True)
     >>> apart = estimate(np.repeat([[[1.0, 0.0]], [[0.0, 1.0]]], 10, axis=1), 800)
     >>> apart.r_hat > 1.1, apart.converged
     (True, False)
@@ -55,7 +56,7 @@ def estimate(batches: np.ndarray, n_samples: int) -> Estimate:
     spread = (means * (1.0 - means)).sum()
     n_effective = float(spread / squared_error.sum()) if squared_error.sum() > 1e-24 else float(n_samples)
     worst = float(r_hat(batches).max(initial=1.0))
-    error = float(np.sqrt(squared_error.max(initial=0.0)))
+    error = max(float(np.sqrt(squared_error.max(initial=0.0))), 1.0 / n_samples)
     return Estimate(means, error, worst, n_effective, worst <= R_HAT_LIMIT)
 
 
