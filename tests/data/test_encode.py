@@ -212,6 +212,8 @@ def test_infinity_is_refused_at_fit_and_later(value):
         ([np.nan, 1], "finite.*Row 0 has nan"),
         ([1, np.inf], "finite.*Row 1 has inf"),
         ([0, 0], "not all be zero"),
+        ([1e16, 0], "must add up to 9e\\+15 at most.*up to 1e\\+16 instead"),
+        ([1e308, 1e308], "must add up to"),
         ([1, 2, 3], "each of the 2 rows. Got shape \\(3,\\)"),
         ([[1, 2]], "Got shape"),
         (1.0, "Got shape"),

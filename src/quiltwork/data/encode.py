@@ -33,6 +33,7 @@ PARAMETERS = (
     Param("discretise", None, (Nothing(), Thing(SAYS)), "how columns of numbers are cut into bins"),
 )
 
+MOST_ROWS = 2.0**53  # that the weights of a table may stand for
 _BINARY = ((0, 1), (False, True))
 _MEASURED = 50  # a column with more distinct numbers with decimals is a measurement, it seems
 _SPARSE = 0.05  # share of ones below which a binary table also keeps them by row
@@ -120,7 +121,8 @@ def fit_encode(
 
 
 def check_weights(weights: Any, n_samples: int) -> np.ndarray | None:
-    """Row weights as a new float64 array; refused unless one per row, finite, not negative and not all zero.
+    """Row weights as a new float64 array; refused unless one per row, finite, not negative, not all zero, and small
+    enough together for a float to count them.
 
     >>> check_weights([1, 2], 2)
     array([1., 2.])
@@ -138,6 +140,11 @@ def check_weights(weights: Any, n_samples: int) -> np.ndarray | None:
         raise DataError(f"Weights must be finite and at least 0. Row {bad[0]} has {out[bad[0]]} instead.")
     if not out.any():
         raise DataError("The row weights must not all be zero.")
+    if (out / MOST_ROWS).sum() > 1:
+        raise DataError(
+            f"The row weights must add up to {MOST_ROWS:.0e} at most, to where a float counts rows. Got weights up to "
+            f"{out.max():.3g} instead; divide them."
+        )
     return out
 
 
