@@ -176,10 +176,11 @@ def _of_markov(model: MarkovNet) -> Boxes:
     with np.errstate(over="ignore"):
         in_range = np.isfinite(np.abs(model.weights).sum())
     if not in_range:
+        largest = model.weights[np.abs(model.weights).argmax()]
         raise InputError(
             "The weights of this network add up beyond the largest number of a float, so that no question has an "
-            f"answer; the largest of its {len(model.weights):,} weights is {np.abs(model.weights).max():.3g}; make "
-            "them smaller, or learn with a narrower prior_width."
+            f"answer; the largest of its {len(model.weights):,} weights is {largest:.3g}; make them smaller, or learn with "
+            "a narrower prior_width."
         )
     n_states = np.array([variable.n_states for variable in model.variables], np.int64)
     return Boxes(

@@ -240,7 +240,10 @@ def _not_ours(start: bytes, shown: str) -> str:
             return f"{shown} is not a quiltwork model but {name}."
     if start[8:].startswith(_OPENING[:1]):
         return f"{shown} looks like a safetensors file, but not like a model that quiltwork saved."
-    return f"{shown} is not a quiltwork model, or its beginning is damaged."
+    return (
+        f"{shown} is not a quiltwork model, or its beginning is damaged; files of other programs (BIF, UAI, Libra) are "
+        "read by read_network."
+    )
 
 
 def _read_model(file: BufferedReader, size: int, header: bytes, shown: str) -> Any:
