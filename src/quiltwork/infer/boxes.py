@@ -179,8 +179,8 @@ def _of_markov(model: MarkovNet) -> Boxes:
         largest = model.weights[np.abs(model.weights).argmax()]
         raise InputError(
             "The weights of this network add up beyond the largest number of a float, so that no question has an "
-            f"answer; the largest of its {len(model.weights):,} weights is {largest:.3g}; make them smaller, or learn with "
-            "a narrower prior_width."
+            f"answer; the largest of its {len(model.weights):,} weights is {largest:.3g}; make them smaller, or learn "
+            "with a narrower prior_width."
         )
     n_states = np.array([variable.n_states for variable in model.variables], np.int64)
     return Boxes(
