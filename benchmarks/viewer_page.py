@@ -14,55 +14,55 @@ CPU milliseconds, over all of the browser's processes, hardly do.
 Wanted: at 2,000 variables and 20,000 arcs ready within 3 s of loading; at 300 variables the first paint within 1 s and
 every answer within 100 ms.
 
-Last result: 2026-11-16, 2 cores AMD EPYC, software WebGL:
+Last result: 2026-11-19, 2 cores AMD EPYC beside much other work, software WebGL:
 
-    2 cores, AMD EPYC, Python 3.11.7, load 3.9
+    2 cores, AMD EPYC, Python 3.11.7, load 9.0
 
     Loading 300 variables, 3,000 arcs, best of 3
                        ms
       first paint     276
-      ready           650
-      CPU until then  880
+      ready           543
+      CPU until then  740
 
     Answers
                                          median ms  most ms  CPU ms
-      step the slider                           32      112     180
-      click a variable                          96      272     265
-      step the slider with one selected         48       64     212
-      find a variable, each key                 88      152     173
-      open and close a distribution             80      280     166
-      zoom                                      48       56      85
-      light or dark                             68       72     125
+      step the slider                           64       80     123
+      click a variable                          72      152     135
+      step the slider with one selected         88      112     138
+      find a variable, each key                 80      208      77
+      open and close a distribution             84      320     131
+      zoom                                      96      112      55
+      light or dark                             96      104      88
 
     A frame while sliding
                                            ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
-      sliding through the strongest tenth  23      47            72     143         3.1     3.1
-      sliding through up to a half         28      48           138     259         5.0     5.5
-      sliding through all                  32      63           304     600         9.6     9.5
-      cytoscape is drawn 657 ms after it has the document
+      sliding through the strongest tenth  50      34           108     123         2.1     3.6
+      sliding through up to a half         46      38           215     244         4.7     6.4
+      sliding through all                  55      52           485     552         8.8    10.7
+      cytoscape is drawn 1776 ms after it has the document
 
     Loading 2,000 variables, 20,000 arcs, best of 3
-                       ms
-      first paint     164
-      ready           438
-      CPU until then  810
+                        ms
+      first paint      276
+      ready            679
+      CPU until then  1130
 
     Answers
                                          median ms  most ms  CPU ms
-      step the slider                           48      112     198
-      click a variable                         100      312     282
-      step the slider with one selected         68       88     245
-      find a variable, each key                 88      160     174
-      open and close a distribution            112      224     266
-      zoom                                      64       72     118
-      light or dark                            116      144     190
+      step the slider                          100      176     170
+      click a variable                         104      264     178
+      step the slider with one selected        120      200     182
+      find a variable, each key                 88      240     103
+      open and close a distribution            104      192     150
+      zoom                                     104      152      95
+      light or dark                            180      264     170
 
     A frame while sliding
-                                           ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
-      sliding through the strongest tenth  27      52           317     650        11.7    12.6
-      sliding through up to a half         38      70           717    1391        18.9    19.9
-      sliding through all                  72     141          1974    3422        27.4    24.3
-      cytoscape is drawn 3639 ms after it has the document
+                                            ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
+      sliding through the strongest tenth   58      49           608     610        10.5    12.4
+      sliding through up to a half          89      67          1587    1461        17.8    21.9
+      sliding through all                  142     144          4430    3071        31.1    21.3
+      cytoscape is drawn 7126 ms after it has the document
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 import { EMPTY, readAddress, type ViewState, writeAddress } from "./state.ts";
 
 /** Milliseconds after the last change until the address follows. */
-const RESTS = 250;
+const RESTS = 150;
 
 export class Address {
   private timer = 0;
@@ -25,14 +25,11 @@ export class Address {
     if (this.owned) addEventListener("popstate", changed, { signal: this.signal });
   }
 
-  /** A chosen variable is a step to come back to; the rest is written when it rests, for browsers count writes. */
-  write(now: ViewState, before: ViewState): void {
+  /** Written when the state rests: browsers count writes, and some draw their window anew at each. */
+  write(state: ViewState): void {
     if (!this.owned) return;
     clearTimeout(this.timer);
-    const address = location.pathname + location.search + writeAddress(now);
-    const step = now.variable !== before.variable && writeAddress(now) !== location.hash;
-    if (step) this.attempt(() => history.pushState(null, "", address));
-    else this.timer = window.setTimeout(() => this.attempt(() => history.replaceState(null, "", address)), RESTS);
+    this.timer = window.setTimeout(() => this.attempt(() => writeNow(state)), RESTS);
   }
 
   /** A page within another (srcdoc) has no address to write. */
@@ -43,4 +40,12 @@ export class Address {
       if (!(error instanceof DOMException)) throw error;
     }
   }
+}
+
+/** Another variable is a step to come back to. */
+function writeNow(state: ViewState): void {
+  const hash = writeAddress(state);
+  if (hash === location.hash) return;
+  const step = state.variable !== readAddress(location.hash).variable;
+  history[step ? "pushState" : "replaceState"](null, "", location.pathname + location.search + hash);
 }

@@ -208,7 +208,7 @@ export class App {
       if (now.variable !== null) this.updatePanel(); // it tells how many of its arcs are shown
     }
     this.frame.slider.set(this.shown());
-    this.address.write(now, before);
+    this.address.write(now);
   }
 
   private answered(answer: Answer): void {

@@ -18,7 +18,7 @@ import { type Box, type Disc, placeNames } from "./names.ts";
 import type { Network } from "./network.ts";
 import { premultiplied } from "./palette.ts";
 import { type Handled, listenToPointer } from "./pointer.ts";
-import { type ArcData, arcProgram, discProgram, type DrawnArcs } from "./programs.ts";
+import { type ArcData, arcProgram, discProgram, type Drawn, noProgram } from "./programs.ts";
 import { paintShape, type Scene } from "./scene.ts";
 import { arcsUnderNames, ASIDE, nameShape, nameWidth, networkScene, sizeOnScreen } from "./view.ts";
 import type { NetworkView, Point, ViewHost } from "./view.ts";
@@ -27,7 +27,7 @@ export class GraphView implements NetworkView, Handled {
   readonly limits = null;
   private readonly sigma: Sigma;
   private readonly graph = new Graph({ type: "directed", multi: true, allowSelfLoops: true });
-  private readonly drawn: DrawnArcs = { count: 0, fade: 1, width: 1, focus: [], redraw: () => {} };
+  private readonly drawn: Drawn;
   private readonly keys: string[] = [];
   /** Where each variable stands, in the units of the document: it may have been dragged. */
   private readonly x: Float64Array;
@@ -54,12 +54,15 @@ export class GraphView implements NetworkView, Handled {
     this.y = Float64Array.from(positions, ([, y]) => y);
     this.variables = positions.map((_, v) => v);
     this.screen = sizeOnScreen(container.offsetWidth, container.offsetHeight);
+    const turn = new Int32Array(positions.length);
+    this.drawn = { count: 0, fade: 1, width: 1, focus: [], turn, discs: () => {}, redraw: () => {} };
     this.fillGraph();
     this.chooseArcs();
+    this.chooseTurns();
     this.sigma = new Sigma(this.graph, container, this.settings());
     this.sigma.getMouseCaptor().enabled = false;
     this.sigma.getTouchCaptor().enabled = false;
-    this.chooseLayers();
+    this.hideLayers();
     this.sigma.on("afterRender", () => this.writeNames(host.covered()));
     this.sigma.scheduleRender(); // now with names: places were not known before
     this.card = new HoverCard(container);
@@ -73,7 +76,7 @@ export class GraphView implements NetworkView, Handled {
     this.look = look;
     this.shown = shown;
     this.chooseArcs();
-    this.chooseLayers();
+    this.chooseTurns();
     if (otherArcs) this.sigma.refresh();
     else this.sigma.refresh({ partialGraph: { nodes: this.keys }, skipIndexation: true });
   }
@@ -211,18 +214,25 @@ export class GraphView implements NetworkView, Handled {
     }));
   }
 
+  /** Those that are faded lie under the rest. */
+  private chooseTurns(): void {
+    let turn = 0;
+    for (const faded of [1, 0])
+      for (const v of this.variables) if (this.look.faded[v] === faded) this.drawn.turn[v] = turn++;
+  }
+
   /** Layers with nothing on them cost as much to lay over each other as those with something: they are left out. */
-  private chooseLayers(): void {
-    const { edgeLabels, hovers, hoverNodes } = this.sigma.getCanvases();
-    edgeLabels.style.display = hovers.style.display = "none";
-    hoverNodes.style.display = this.look.selected === null ? "none" : "";
+  private hideLayers(): void {
+    const { edges, labels, ...empty } = this.sigma.getCanvases();
+    for (const canvas of Object.values(empty)) canvas.style.display = "none";
   }
 
   private settings(): Partial<Settings> {
     return {
       edgeProgramClasses: { arc: arcProgram(this.network.document.directed, this.drawn) },
       defaultEdgeType: "arc",
-      nodeProgramClasses: { circle: discProgram },
+      nodeProgramClasses: { circle: discProgram(this.drawn) },
+      nodeHoverProgramClasses: { circle: noProgram },
       nodeReducer: (key) => this.nodeData(Number(key)),
       edgeReducer: (key) => this.arcData(Number(key)),
       minEdgeThickness: 0.7,
@@ -231,16 +241,14 @@ export class GraphView implements NetworkView, Handled {
       minCameraRatio: 0.02,
       maxCameraRatio: 3,
       renderLabels: false,
-      defaultDrawNodeHover: () => {},
       allowInvalidContainer: true,
     };
   }
 
   private nodeData(v: number): Partial<NodeDisplayData> {
-    const { nodeColor, nodeAlpha, nodeSize, faded, selected } = this.look;
-    const highlighted = selected !== null && !faded[v]; // drawn above the rest
+    const { nodeColor, nodeAlpha, nodeSize } = this.look;
     const color = premultiplied(nodeColor[v], nodeAlpha[v]);
-    return { x: this.x[v], y: this.y[v], label: null, color, size: nodeSize[v] * this.screen, highlighted };
+    return { x: this.x[v], y: this.y[v], label: null, color, size: nodeSize[v] * this.screen };
   }
 
   private arcData(rank: number): ArcData {

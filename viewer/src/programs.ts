@@ -7,6 +7,9 @@
  *
  * Sigma's own programs draw instances: one triangle, many times. A graphics card does not care, but software WebGL
  * takes some 20 µs for each instance, which is 0.4 s for 20,000 arcs; here every corner is a vertex of one plain draw.
+ *
+ * Variables stand on the arcs' canvas, and those that are lit above those that are faded. Sigma has a canvas for each
+ * of the three; but without a graphics card a canvas takes longer to lay over the page than to draw.
  */
 
 import type Sigma from "sigma";
@@ -21,7 +24,7 @@ import type { EdgeDisplayData, NodeDisplayData, RenderParams } from "sigma/types
 import { floatColor } from "sigma/utils";
 
 /** What to draw; read at every frame. */
-export interface DrawnArcs {
+export interface Drawn {
   /** So many of the strongest arcs. */
   count: number;
   /** From 0 to 1: how much of their alpha they keep. */
@@ -30,7 +33,11 @@ export interface DrawnArcs {
   width: number;
   /** Arcs drawn above them. */
   focus: readonly (ArcData & { readonly from: string; readonly to: string })[];
-  /** Draw the arcs anew and nothing else; set by the program. */
+  /** Each variable's turn: what is drawn later lies above. */
+  readonly turn: Int32Array;
+  /** Draw the variables; set by their program, for that of the arcs. */
+  discs(params: RenderParams): void;
+  /** Draw arcs and variables anew and nothing else; set by the arcs' program. */
   redraw(): void;
 }
 
@@ -229,8 +236,8 @@ class ArcBatch extends EdgeProgram<(typeof UNIFORMS)[number]> {
   }
 }
 
-/** The arcs that are shown, and above them those in focus. */
-export function arcProgram(directed: boolean, drawn: DrawnArcs): EdgeProgramType {
+/** The arcs that are shown, above them those in focus, and above all the variables. */
+export function arcProgram(directed: boolean, drawn: Drawn): EdgeProgramType {
   class ArcProgram {
     readonly drawLabel = undefined;
     private readonly plain: ArcBatch;
@@ -267,6 +274,7 @@ export function arcProgram(directed: boolean, drawn: DrawnArcs): EdgeProgramType
         this.focus.process(0, offset, from!, to!, arc as unknown as EdgeDisplayData);
       }
       this.focus.render(params);
+      drawn.discs(params);
     }
 
     kill(): void {
@@ -279,20 +287,46 @@ export function arcProgram(directed: boolean, drawn: DrawnArcs): EdgeProgramType
 }
 
 /** Sigma's discs without instances: the angle of each of the three corners stands beside the rest. */
-class DiscProgram extends NodeCircleProgram {
-  override getDefinition() {
-    const { CONSTANT_ATTRIBUTES, CONSTANT_DATA: _, ...definition } = super.getDefinition();
-    const ATTRIBUTES = [...definition.ATTRIBUTES, ...CONSTANT_ATTRIBUTES];
-    return { ...definition, ATTRIBUTES } as unknown as ReturnType<NodeCircleProgram["getDefinition"]>;
+export function discProgram(drawn: Drawn): NodeProgramType {
+  class DiscProgram extends NodeCircleProgram {
+    constructor(_: WebGLRenderingContext, __: WebGLFramebuffer | null, renderer: Sigma) {
+      const { edges } = renderer.getCanvases();
+      const gl = edges.getContext("webgl2") ?? edges.getContext("webgl");
+      super(gl as WebGLRenderingContext, null, renderer);
+      drawn.discs = (params) => super.render(params);
+    }
+
+    override getDefinition() {
+      const { CONSTANT_ATTRIBUTES, CONSTANT_DATA: _, ...definition } = super.getDefinition();
+      const ATTRIBUTES = [...definition.ATTRIBUTES, ...CONSTANT_ATTRIBUTES];
+      return { ...definition, ATTRIBUTES } as unknown as ReturnType<NodeCircleProgram["getDefinition"]>;
+    }
+
+    override process(index: number, variable: number, data: NodeDisplayData): void {
+      super.process(index, drawn.turn[variable], data);
+    }
+
+    override processVisibleItem(index: number, start: number, data: NodeDisplayData): void {
+      for (const angle of [NodeCircleProgram.ANGLE_1, NodeCircleProgram.ANGLE_2, NodeCircleProgram.ANGLE_3]) {
+        super.processVisibleItem(index, start, data);
+        start += this.ATTRIBUTES_ITEMS_COUNT;
+        this.array[start - 1] = angle;
+      }
+    }
+
+    /** The arcs come first. */
+    override render(): void {}
   }
 
-  override processVisibleItem(index: number, start: number, data: NodeDisplayData): void {
-    for (const angle of [NodeCircleProgram.ANGLE_1, NodeCircleProgram.ANGLE_2, NodeCircleProgram.ANGLE_3]) {
-      super.processVisibleItem(index, start, data);
-      start += this.ATTRIBUTES_ITEMS_COUNT;
-      this.array[start - 1] = angle;
-    }
-  }
+  return DiscProgram as unknown as NodeProgramType;
 }
 
-export const discProgram = DiscProgram as unknown as NodeProgramType;
+/** For a layer that stays empty. */
+class NoProgram {
+  reallocate(): void {}
+  process(): void {}
+  render(): void {}
+  kill(): void {}
+}
+
+export const noProgram = NoProgram as unknown as NodeProgramType;
