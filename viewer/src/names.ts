@@ -112,12 +112,17 @@ export class Room {
     return { x: box.left, y: box.bottom - GAP };
   }
 
-  /** Right, left, below, above. */
+  /** Right, left, below, above, and between them. */
   private choices({ x, y, r }: Disc, width: number): Box[] {
     const box = (left: number, top: number): Box => ({ left, top, right: left + width + 3, bottom: top + HEIGHT });
-    const middle = y - HEIGHT / 2 + 1;
+    const [middle, corner] = [y - HEIGHT / 2 + 1, 0.75 * r];
     const beside = [box(x + r + GAP, middle), box(x - r - GAP - width - 3, middle)];
-    return [...beside, box(x - width / 2, y + r + 1), box(x - width / 2, y - r - HEIGHT - 1)];
+    const [below, above] = [y + r + 1, y - r - HEIGHT - 1].map((top) => box(x - width / 2, top));
+    const between = [y + corner, y - corner - HEIGHT].flatMap((top) => [
+      box(x + corner, top),
+      box(x - corner - width - 3, top),
+    ]);
+    return [...beside, below, above, ...between];
   }
 
   /** Is the place within the view, and clear of names and of all other discs but those up to this radius? */

@@ -13,13 +13,15 @@ const disc = { x: 100, y: 100, r: 10 };
 const placed = (own: Disc, others: readonly Disc[], needed = false, covered: Box[] = []) =>
   new Room({ ...view, covered }, [own, ...others]).take(own, 50, needed);
 
-test("a name stands right of its disc, or left, below, above, where it is free", () => {
+test("a name stands right of its disc, or left, below, above, or between them, where it is free", () => {
   const [right, left] = [{ x: 130, y: 100, r: 10 }, { x: 70, y: 100, r: 10 }]; // prettier-ignore
   const [below, above] = [{ x: 100, y: 125, r: 10 }, { x: 100, y: 75, r: 10 }]; // prettier-ignore
   assert.ok(placed(disc, [])!.x > 110);
   assert.ok(placed(disc, [right])!.x + 50 < 90);
   assert.ok(placed(disc, [right, left])!.y > 110);
   assert.ok(placed(disc, [right, left, below])!.y < 90);
+  const [narrow, corner] = [[right, left, below, above].map((other) => ({ ...other, r: 2 })), { x: 107.5, y: 118.5 }];
+  assert.deepEqual(placed(disc, narrow), corner);
   assert.equal(placed(disc, [right, left, below, above]), null);
   assert.deepEqual(placed(disc, [right, left, below, above], true), placed(disc, [])); // it must be written
 });
@@ -49,7 +51,10 @@ test("of the free places a name takes the one that the fewest arcs go through", 
   assert.ok(beside(across).x + 50 < 100);
   assert.ok(beside(across, left).y > 110);
   assert.ok(beside(across, left, down).y < 90);
-  assert.deepEqual(beside(across, left, down, [{ x: 60, y: 80 }, { x: 130, y: 84 }]), beside()); // prettier-ignore
+  const up = [{ x: 60, y: 80 }, { x: 130, y: 84 }] as const; // prettier-ignore
+  assert.deepEqual(beside(across, left, down, up), { x: 107.5, y: 118.5 }); // below it, to the right
+  const level = (y: number) => [{ x: 0, y }, { x: 400, y }] as const; // prettier-ignore
+  assert.deepEqual(beside(across, left, level(115), level(85)), beside());
 });
 
 test("two names do not take the same place", () => {
