@@ -2,6 +2,7 @@
 
 import type { BoostedLocal, FeaturesLocal, GaussianLocal, LogisticLocal, ViewDocument, Weight } from "../document.ts";
 import { type Child, counted, element, figure, isolated, link, short, whole } from "../dom.ts";
+import { bar } from "./table.ts";
 
 type Go = (variable: number) => void;
 const MOST_ROWS = 200;
@@ -71,7 +72,7 @@ function importanceElement(local: BoostedLocal, document: ViewDocument, go: Go):
     const { name } = document.variables[variable];
     return { label: [link(name, () => go(variable))], values: [gain] };
   });
-  const table = signedTable(["gain"], rows, local.asked, "variable");
+  const table = signedTable(["gain"], rows, local.asked, "variable", null, bar); // none is negative
   return element("div", {}, element("h3", { text: "Gain by variable" }), table);
 }
 
@@ -114,9 +115,10 @@ function signedTable(
   total: number,
   what: string,
   first: SignedRow | null = null,
+  drawn: (share: number) => HTMLElement = signedBar,
 ): HTMLElement {
-  const drawn = rows.slice(0, MOST_ROWS);
-  const all = first === null ? drawn : [first, ...drawn];
+  const told = rows.slice(0, MOST_ROWS);
+  const all = first === null ? told : [first, ...told];
   const most = Math.max(1e-12, ...all.flatMap((row) => row.values.map(Math.abs)));
   const head = element("tr", {}, element("th", { scope: "col", text: "" }));
   for (const name of columns)
@@ -124,13 +126,13 @@ function signedTable(
   const body = element("tbody");
   for (const { label, values } of all) {
     const cells: Child[] = values.map((value) =>
-      element("td", {}, signedBar(value / most), element("span", { class: "number", text: figure(value) })),
+      element("td", {}, drawn(value / most), element("span", { class: "number", text: figure(value) })),
     );
     body.append(element("tr", {}, element("th", { scope: "row" }, ...label), ...cells));
   }
   const table = element("table", { class: "cpt signed" }, element("thead", {}, head), body);
-  const said = `The ${whole(drawn.length)} largest of ${counted(total, what)} are shown.`;
-  return element("div", {}, table, drawn.length < total && element("p", { class: "remark", text: said }));
+  const said = `The ${whole(told.length)} largest of ${counted(total, what)} are shown.`;
+  return element("div", {}, table, told.length < total && element("p", { class: "remark", text: said }));
 }
 
 function signedBar(share: number): HTMLElement {
