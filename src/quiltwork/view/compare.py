@@ -35,7 +35,8 @@ def columns_of(other: Any, model: Any) -> list[int]:
     """By column of the other model, the column of the first that has its name."""
     column = {variable.name: v for v, variable in enumerate(model.variables)}
     theirs = [variable.name for variable in other.variables]
-    only_first = next((name for name in column if name not in set(theirs)), None)
+    known = set(theirs)
+    only_first = next((name for name in column if name not in known), None)
     only_second = next((name for name in theirs if name not in column), None)
     if only_first is not None or only_second is not None:
         found = [f"{only_first!r} is in the first alone"] if only_first is not None else []
