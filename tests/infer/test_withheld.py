@@ -102,6 +102,16 @@ def test_many_rows_at_a_time_lose_what_few_lose(monkeypatch):
     np.testing.assert_allclose(losses(cpd, data), whole, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("cpd", ["table", "tree"])
+def test_rows_of_a_child_of_many_states_are_judged_a_part_at_a_time(cpd, monkeypatch):
+    data = rows_of(5, 300)
+    cpds = qw.learn("dn", data, cpd=cpd, k=3).cpds
+    whole = [losses(own, data) for own in cpds]
+    monkeypatch.setattr("quiltwork.infer.dependency.CELLS_AT_A_TIME", 100)
+    for own, expected in zip(cpds, whole, strict=True):
+        np.testing.assert_allclose(losses(own, data), expected, rtol=1e-9, atol=1e-9)
+
+
 def test_weights_and_odds_beyond_all_bounds_stay_numbers():
     data = rows_of(5, 200, [2, 2, 2])
     cpd = some_trees(2, [2, 2, 2])

@@ -18,6 +18,7 @@ from quiltwork.infer.conditionals import factor_logits
 from quiltwork.models.dependency import DependencyNet
 
 MANY = 32  # rows that are worth telling apart by planes of bits
+CELLS_AT_A_TIME = 2**22  # of rows x states
 
 
 def dependency_logits(model: DependencyNet, codes: np.ndarray, target: int | None) -> np.ndarray:
@@ -41,3 +42,12 @@ def cpd_log_probs(cpd: Any, codes: np.ndarray, n_states: np.ndarray) -> np.ndarr
     """log P(child = s | the row's parents) under a CPD of any kind, (rows, states)."""
     found: np.ndarray = cpd.log_probs(codes, n_states) if cpd.kind == "table" else cpd.log_probs(codes)
     return found
+
+
+def observed_log_probs(cpd: Any, codes: np.ndarray, n_states: np.ndarray) -> np.ndarray:
+    """(rows,) log P of the state that the child is in, which is known in all rows, under a CPD of any kind."""
+    out, at_a_time = np.empty(len(codes)), max(1, CELLS_AT_A_TIME // int(n_states[cpd.child]))
+    for begin in range(0, len(codes), at_a_time):
+        some = codes[begin : begin + at_a_time]
+        out[begin : begin + at_a_time] = cpd_log_probs(cpd, some, n_states)[np.arange(len(some)), some[:, cpd.child]]
+    return out

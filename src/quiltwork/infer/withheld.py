@@ -19,7 +19,7 @@ from numba import njit
 
 from quiltwork.data.collapse import collapse
 from quiltwork.data.dataset import NO_CODE, Dataset
-from quiltwork.infer.dependency import cpd_log_probs
+from quiltwork.infer.dependency import cpd_log_probs, observed_log_probs
 from quiltwork.search.deltas import Run, run_here
 from quiltwork.stats.families import state_counts
 
@@ -75,16 +75,16 @@ def parent_strengths(cpds: Sequence[Any], data: Dataset, run: Run = run_here) ->
 
 def losses_without_parents(cpd: Any, rows: Rows, n_states: np.ndarray) -> tuple[float, np.ndarray]:
     """Log-likelihood of the child in some rows, and (n_parents,) what is lost of it without each parent."""
-    logs = cpd_log_probs(cpd, rows.codes, n_states)
-    everyone, labels = np.arange(len(logs)), rows.codes[:, cpd.child]
-    known, lost = float(rows.weights @ logs[everyone, labels]), np.zeros(len(cpd.parents))
+    lost = np.zeros(len(cpd.parents))
     if cpd.kind in ("logistic", "boosted"):
+        logs = cpd_log_probs(cpd, rows.codes, n_states)
         _add_losses_by_odds(cpd, rows, np.exp(logs), lost)
-        return known, lost
+        return float(rows.weights @ logs[np.arange(len(logs)), rows.codes[:, cpd.child]]), lost
+    known = float(rows.weights @ observed_log_probs(cpd, rows.codes, n_states))
     for k, p in enumerate(cpd.parents):
         withheld = rows.codes.copy()
         withheld[:, p] = NO_CODE
-        lost[k] = known - rows.weights @ cpd_log_probs(cpd, withheld, n_states)[everyone, labels]
+        lost[k] = known - rows.weights @ observed_log_probs(cpd, withheld, n_states)
     return known, lost
 
 

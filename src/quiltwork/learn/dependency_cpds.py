@@ -21,7 +21,7 @@ from quiltwork.cpds.boosted import BoostedCPD, mean_of
 from quiltwork.cpds.table import TableCPD
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import NO_CODE, Dataset
-from quiltwork.infer.dependency import cpd_log_probs
+from quiltwork.infer.dependency import observed_log_probs
 from quiltwork.learn.base import Progress
 from quiltwork.learn.local_structure import warn_of_light_rows
 from quiltwork.learn.prior import tree_prior
@@ -121,7 +121,7 @@ def _log_likelihoods(cpd: Any, codes: np.ndarray, n_states: np.ndarray) -> np.nd
     """(rows,) log-likelihood of its variable in each row, 0 where it is missing."""
     out = np.zeros(len(codes))
     known = np.flatnonzero(codes[:, cpd.child] != NO_CODE)
-    out[known] = cpd_log_probs(cpd, codes[known], n_states)[np.arange(len(known)), codes[known, cpd.child]]
+    out[known] = observed_log_probs(cpd, codes[known], n_states)
     return out
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from quiltwork.cpds.tree import TreeCPD
 from quiltwork.data.dataset import Dataset
 from quiltwork.errors import DataWarning, ParameterError
+from quiltwork.infer.dependency import observed_log_probs
 from quiltwork.learn.base import Progress
 from quiltwork.learn.held_out import hold_out
 from quiltwork.learn.knowledge import Knowledge
@@ -148,12 +149,12 @@ class _Growth:
     def choose_graph(self, train: Dataset, held_out: Dataset) -> Belief:
         """The kappa whose graphs predict held-out rows best; it rises until they are worse twice in a row."""
         judges = complete_rows(held_out)
-        codes, rows = judges.states(), np.arange(judges.n_samples)
-        weights = np.ones(len(rows)) if judges.weights is None else judges.weights
+        codes = judges.states()
+        weights = np.ones(len(codes)) if judges.weights is None else judges.weights
         found: list[float] = []
         for kappa in GRAPH_KAPPAS:
             cpds = self.grown(train, kappa).cpds()
-            found.append(sum(float(weights @ cpd.log_probs(codes)[rows, codes[:, v]]) for v, cpd in enumerate(cpds)))
+            found.append(sum(float(weights @ observed_log_probs(cpd, codes, judges.n_states)) for cpd in cpds))
             if len(found) - 1 - int(np.argmax(found)) == 2:
                 break
         return Belief(GRAPH_KAPPAS[int(np.argmax(found))])
