@@ -237,6 +237,17 @@ def test_data_and_schema_come_back(tmp_path):
     assert np.array_equal(again.states(), table.states()) and again.variables[0].states == (0, 1)
 
 
+def test_rows_are_written_with_the_states_of_a_network_that_other_rows_have_taught(tmp_path):
+    rows = {"rain": ["no", "some", "much", "no"] * 20, "wet": ["no", "yes", "yes", "no"] * 20}
+    test = {"rain": ["some", "much", None], "wet": ["yes", "yes", "no"]}
+    model = qw.learn("mn", rows, structure="dtsl")
+    qw.write_network(model, tmp_path / "rain.mn")
+    qw.write_libra_data(model.encoder.encode(test), tmp_path / "test.data")
+    assert (tmp_path / "test.data").read_text() == "2,1\n0,1\n*,0\n"
+    again = qw.read_network(tmp_path / "rain.mn"), qw.read_table(tmp_path / "test.data")
+    assert qw.pseudo_log_likelihood(*again) == pytest.approx(qw.pseudo_log_likelihood(model, test))
+
+
 def test_missing_values_weights_and_states_without_a_schema(tmp_path):
     (tmp_path / "x.data").write_text("0,2\n1,*\n2.5|0,0\n")
     data = qw.read_table(tmp_path / "x.data")

@@ -101,6 +101,9 @@ def write(model: Any) -> str:
 def write_libra_data(X: Any, path: str | os.PathLike[str]) -> None:
     """Write a table as a Libra data file, and its schema beside it in a file of the same name ending in `.schema`.
 
+    A state is written as its number among those of this table. Rows for a network that was learned from another table
+    are `model.encoder.encode(X)`: they have the numbers of its states, and may have missing values.
+
     >>> import tempfile
     >>> from quiltwork.data.read import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
