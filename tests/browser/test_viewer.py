@@ -235,6 +235,21 @@ def test_without_webgl_it_says_so_and_draws_the_plain_way(browser, every_kind, t
         plain.close()
 
 
+def test_without_webgl_less_of_a_large_network_is_drawn_and_what_is_lit_always(browser):
+    chain = [(v, v + 1, 1000.0 - v) for v in range(999)]
+    shown = documents.document([f"v{v}" for v in range(1000)], chain, [documents.table([], [[0.5, 0.5]])] * 1000)
+    plain = browser.browser_type.launch(executable_path=chromium(), args=["--no-sandbox", *NO_WEBGL])
+    try:
+        with served(shown) as url, reading(plain) as reader:
+            reader.open(url)
+            reader.says(".notes", "up to 600 arcs, the strongest")
+            reader.has("svg.plain circle", 601)
+            reader.find("v900")
+            reader.has("svg.plain circle", 604)  # it, and one neighbour on each side
+    finally:
+        plain.close()
+
+
 def test_where_webgl_is_taken_away_it_goes_on_the_plain_way(reader, every_kind):
     reader.open(every_kind, f"#v={TREE}")
     reader.page.evaluate(

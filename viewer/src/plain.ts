@@ -1,12 +1,12 @@
 /**
  * The network without WebGL: the strongest arcs and their variables as SVG, and a sentence that says so.
  *
- * An SVG of thousands of elements answers slowly, so less is drawn: at most 300 variables and 600 arcs, those of the
- * strongest arcs first, and the selected variable always.
+ * An SVG of thousands of elements answers slowly, so less is drawn: at most 600 arcs with their variables, others up to
+ * 300, and always the selected variable with what is lit around it.
  */
 
 import { clamp } from "./document.ts";
-import { short, whole } from "./dom.ts";
+import { lineWord, short, whole } from "./dom.ts";
 import { HoverCard } from "./hover.ts";
 import type { Look } from "./look.ts";
 import { type Disc, placeNames } from "./names.ts";
@@ -51,11 +51,9 @@ export class PlainView implements NetworkView, Handled {
   get limits(): string {
     const { size } = this.network;
     const less = size > MOST_VARIABLES || this.shown > MOST_ARCS;
-    const what = `up to ${whole(MOST_ARCS)} arcs and ${whole(MOST_VARIABLES)} variables`;
-    return (
-      `${this.reason}, so the network is drawn the plain way` +
-      (less ? `: only the strongest are shown, ${what}.` : ".")
-    );
+    const line = lineWord(this.network.document.directed);
+    const what = `up to ${whole(MOST_ARCS)} ${line}s, the strongest, and few variables that none of them joins`;
+    return `${this.reason}, so the network is drawn the plain way` + (less ? `: ${what}.` : ".");
   }
 
   draw(look: Look, shown: number): void {
@@ -181,11 +179,12 @@ export class PlainView implements NetworkView, Handled {
     this.picture.replaceChildren(picture);
   }
 
-  /** The ends of the strongest arcs, then variables by index, up to the limit; the selected one always. */
+  /** The ends of the arcs that are drawn and variables that must be named; then others by index, up to the limit. */
   private drawnVariables(): Set<number> {
     const { from, to } = this.network.document.arcs;
     const drawn = new Set<number>();
-    if (this.look.selected !== null) drawn.add(this.look.selected);
+    for (let v = 0; v < this.network.size; v++) if (this.look.named[v]) drawn.add(v);
+    for (const rank of this.look.focus.keys()) drawn.add(from[rank]).add(to[rank]);
     for (let rank = 0; rank < Math.min(this.shown, MOST_ARCS); rank++) drawn.add(from[rank]).add(to[rank]);
     for (let v = 0; v < this.network.size && drawn.size < MOST_VARIABLES; v++) drawn.add(v);
     return drawn;
