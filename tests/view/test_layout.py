@@ -86,6 +86,12 @@ def test_parts_lie_side_by_side():
             assert (low[i] > high[j]).any() or (low[j] > high[i]).any()
 
 
+def test_the_largest_part_is_on_top_and_variables_alone_are_read_from_above():
+    places = layout(12, np.array([9, 10, 11]), np.array([10, 11, 9]))
+    assert places[9:, 1].min() > places[:9, 1].max()
+    assert places[0, 1] == places[1, 1] > places[8, 1] and places[0, 0] < places[1, 0]
+
+
 def test_the_kernel_moves_as_its_slow_twin_does():
     rng = np.random.default_rng(0)
     places, pairs = rng.random((6, 2)), rng.integers(0, 6, (2, 40))

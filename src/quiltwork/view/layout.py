@@ -54,7 +54,7 @@ def layout(n_vars: int, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     places = np.zeros((n_vars, 2))
     for (own, inside), corner in zip(blocks, _shelves([_size(inside) for _, inside in blocks]), strict=True):
         places[own] = inside - inside.min(axis=0) + corner
-    return _to_unit_square(places)
+    return _to_unit_square(places * [1.0, -1.0])  # read from above: y grows upwards
 
 
 def _skeleton(n_vars: int, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
