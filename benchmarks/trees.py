@@ -1,6 +1,6 @@
 """How fast are all trees of a dependency network grown, beside scikit-learn's trees in a loop over the variables?
 
-    QUILTWORK_DATA=... python benchmarks/trees.py [--sets plants,msweb,c20ng] [--targets 40] [--all]
+    QUILTWORK_DATA=... python benchmarks/trees.py [--sets plants,msweb,c20ng] [--targets 70] [--all]
 
 Both sides learn one tree for every variable of the same rows, and are judged by the same function: the mean
 pseudo-log-likelihood of test rows (PLL). scikit-learn grows by entropy with at least `min_samples_leaf` rows in a leaf
@@ -121,7 +121,7 @@ def all_sets() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", default="plants,msweb,c20ng")
-    parser.add_argument("--targets", type=int, default=40)
+    parser.add_argument("--targets", type=int, default=70)
     parser.add_argument("--all", action="store_true")
     asked = parser.parse_args()
     print(machine())
