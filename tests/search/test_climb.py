@@ -82,6 +82,19 @@ def test_no_search_ends_below_the_climb(seed):
     assert graph.total == pytest.approx(graph.local.sum())
 
 
+def test_a_tabu_restart_that_ends_below_the_best_graph_is_taken_back():
+    columns, n_states = random_table(3, 200, [2, 3, 2, 2, 3, 2, 2, 3]), [2, 3, 2, 2, 3, 2, 2, 3]
+    graph, history = start(columns, n_states), History()
+    climb(graph, History())
+    for seed in range(8):
+        found = tabu(graph, history, walks=0, walk_steps=8, tabu_length=20, n_restarts=1, restart_steps=9, seed=seed)
+        best = Graph(len(n_states), graph._scorer, found, None)
+        graph._scorer.score_all(best)
+        assert graph.total == pytest.approx(best.total)
+    ends = [a for (a, phase), (_, then) in itertools.pairwise(zip(history.scores, history.phases)) if phase != then]
+    assert min(ends) < graph.total - 1e-6  # some of them did
+
+
 @given(st.integers(0, 10**6), st.integers(3, 9))
 def test_level_flips_keep_only_what_opens_a_better_move(seed, n_vars):
     graph = start(random_table(seed, 150, [2] * n_vars), [2] * n_vars)

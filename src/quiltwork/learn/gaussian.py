@@ -8,11 +8,11 @@ Symbols  m rows, n variables, σ_v the deviation of v's residuals, λ the price 
 Path     numbers -> moments -> knowledge -> deltas -> search -> LinearGaussianCPD -> GaussianNet
 Score    sum over v of (-m log σ_v - m/2) - λ arcs; or BIC, or BGe (see `scores.gaussian`)
 Differs  every search tries the flips that cost nothing after its first climb, which Algorithm 1 does not; a restart of
-         `tabu` begins where the last one ended, as in Algorithm 1, but the best graph of all is kept; `restarts`, the
-         default, is ours: the best graph is kept, some arcs in one place of it are turned or dropped, and the climb
-         taken up from there; it finds better graphs than the walks in the same time, where there are many variables.
-         Of up to 16 variables, none of which nearly follows from others, it finds the best graph there is, in less
-         time (see `search.gaussian_exact`)
+         `tabu` begins at the best graph, which the report's section 2.5 speaks of; `restarts`, the default, is ours:
+         the best graph is kept, some arcs in one place of it are turned or dropped, and the climb taken up from there;
+         it finds better graphs than the walks in the same time, where there are many variables. Of up to 16 variables,
+         none of which nearly follows from others, it finds the best graph there is, in less time (see
+         `search.gaussian_exact`)
 """
 
 from __future__ import annotations

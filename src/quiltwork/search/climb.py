@@ -6,7 +6,8 @@ the equivalent graph it leads to has other neighbours, and climbs on where one o
 
 `tabu` is Algorithm 1 of the Gaussian-tabu report (Wenig): after a climb, `walks` times walk by the best
 move that leads to no graph of the tabu list, even downhill, until the walk beats its start or has taken
-`walk_steps` steps, and climb again; then `restarts` times make `restart_steps` random moves, climb, and walk again.
+`walk_steps` steps, and climb again; then `restarts` times make `restart_steps` random moves, climb, and walk again. A
+restart that ends below the best graph is taken back: else they drift away from it where variables are many.
 
 `restarts` keeps the best graph, turns or drops a handful of arcs in one random place of it, climbs again, and goes back
 unless that was better. Only the children it touches are scored anew, so a restart costs a small part of a climb.
@@ -128,6 +129,7 @@ def tabu(
     rounds = n_restarts + 1
     for round_ in range(rounds):
         if round_ > 0:
+            graph.mark()
             if not _random_moves(graph, history, restart_steps, stream(seed, round_)):
                 break
             climb(graph, history, "climb")
@@ -139,6 +141,8 @@ def tabu(
             climb(graph, history, "climb")
             best.look_at(graph)
             progress("walking", round_ * walks + walk + 1, rounds * walks)
+        if round_ > 0 and graph.total < best.score - TOLERANCE:
+            graph.revert()
     return best.parents
 
 
