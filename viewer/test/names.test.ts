@@ -57,6 +57,11 @@ test("of the free places a name takes the one that the fewest arcs go through", 
   assert.deepEqual(beside(across, left, level(115), level(85)), beside());
 });
 
+test("a name keeps away from others' discs where there is room", () => {
+  const near = { x: 168 + 10, y: 100, r: 7 }; // two pixels from the end of a name on the right
+  assert.ok(placed(disc, [near])!.x + 50 < 90);
+});
+
 test("two names do not take the same place", () => {
   const [a, b] = [{ x: 100, y: 100, r: 5 }, { x: 102, y: 101, r: 5 }]; // prettier-ignore
   const room = new Room(view, []);
