@@ -37,7 +37,7 @@ def test_the_gain_is_the_best_difference_of_pseudo_likelihoods(seed, width):
     weights = 0.5 * rng.normal(size=5)
     now = Conditionals(rows, width)
     now.start(Conjunctions.of(features[:-1]), weights[:-1])
-    weight, gain = now.gain(features[-1])
+    weight, gain = now.gain(now.places(features[-1]))
 
     def improvement(w):
         after = value(features, [*weights[:-1], w])
@@ -61,20 +61,27 @@ def test_adding_one_by_one_is_starting_with_all(seed):
     one, other = Conditionals(rows, 1.0), Conditionals(rows, 1.0)
     one.start(Conjunctions.of(features), weights)
     for feature, weight in zip(features, weights):
-        other.add(feature, weight)
+        other.add(other.places(feature), weight)
     assert other.probs == pytest.approx(one.probs, abs=1e-12)
     for feature, weight in zip(features, weights):
-        other.add(feature, -weight)
+        other.add(other.places(feature), -weight)
     even = np.concatenate([np.full((n, rows.n_samples), 1 / n) for n in n_states])
     assert other.probs == pytest.approx(even, abs=1e-9)
 
 
-def test_violations_are_counted():
-    codes = random_table(0, 130, [2, 3, 2])
-    rows = rows_in_order(dataset(codes, [2, 3, 2]))
-    feature = [(0, 1), (1, 2), (2, 0)]
-    expected = (rows.states() != np.array([1, 2, 0])).sum(axis=1)
-    assert Conditionals(rows, 1.0).violations(feature).tolist() == expected.tolist()
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 500]))
+def test_the_nearest_rows_are_those_in_which_fewest_conditions_fail(seed, k):
+    rng = np.random.default_rng(seed)
+    n_states = rng.integers(1, 4, int(rng.integers(1, 20))).tolist()
+    rows = rows_in_order(dataset(random_table(seed, int(rng.integers(1, 400)), n_states), n_states))
+    columns = np.flatnonzero(rng.random(len(n_states)) < 0.8)
+    feature = [(int(v), int(rng.integers(n_states[v]))) for v in columns]
+    failures = [sum(row[v] != s for v, s in feature) for row in rows.states().tolist()]
+    most = len(feature) - int(rng.integers(0, 3))
+    expected = sorted((n, i) for i, n in enumerate(failures) if 0 < n <= most)[:k]
+    now = Conditionals(rows, 1.0)
+    assert now.nearest(now.places(feature), k, most).tolist() == [i for _, i in expected]
 
 
 def test_more_than_the_machine_holds_is_refused(monkeypatch):

@@ -73,8 +73,9 @@ class _Search:
         self.atoms, self.log_odds = independent_start(rows)
         self.now = Conditionals(rows, prior_width)
         self.now.start(self.atoms, self.log_odds)
-        self.codes = rows.states()
-        self.features: list[Feature] = [tuple(enumerate(row)) for row in self.codes.tolist()]
+        self.rows = self.now.first_state[:-1] + rows.states().astype(np.int64)  # by number, see `Conditionals.places`
+        self.column = np.repeat(np.arange(rows.n_vars), rows.n_states)  # of each condition
+        self.features = list(self.rows)
         self.weights = np.zeros(len(self.features))
         self._next_refit = len(self.atoms) + 1
 
@@ -95,20 +96,23 @@ class _Search:
             self.now.add(best, self.weights[f])
         return best is not feature
 
-    def _nearest_generalisations(self, feature: Feature) -> list[Feature]:
+    def _nearest_generalisations(self, feature: np.ndarray) -> list[np.ndarray]:
         """The feature without what differs in each of its k nearest unmatched rows, of two conditions at least."""
-        distance = self.now.violations(feature)
-        unmatched = np.flatnonzero((distance > 0) & (distance <= len(feature) - 2))
-        nearest = unmatched[np.argsort(distance[unmatched], kind="stable")[: self.k]]
-        found = (tuple((v, s) for v, s in feature if self.codes[i, v] == s) for i in nearest.tolist())
-        return list(dict.fromkeys(found))
+        nearest = self.now.nearest(feature, self.k, len(feature) - 2)
+        shared = self.rows[nearest][:, self.column[feature]] == feature
+        return list({own.tobytes(): feature[own] for own in shared}.values())
+
+    def _conditions(self, f: int) -> Feature:
+        feature = self.features[f]
+        columns = self.column[feature]
+        return tuple(zip(columns.tolist(), (feature - self.now.first_state[columns]).tolist()))
 
     def refit_if_grown(self) -> None:
         """Learn all weights anew if there are a tenth more of them than last time."""
         own = np.flatnonzero(self.weights)
         if len(self.atoms) + len(own) < self._next_refit:
             return
-        together = Conjunctions.of([*self.atoms, *(self.features[f] for f in own)])
+        together = Conjunctions.of([*self.atoms, *(self._conditions(f) for f in own)])
         weights = self._refit(together, np.concatenate([self.log_odds, self.weights[own]]))
         self.log_odds, self.weights[own] = weights[: len(self.atoms)], weights[len(self.atoms) :]
         self.now.start(together, weights)
@@ -118,5 +122,6 @@ class _Search:
         """The features of the network, each once, and their weights."""
         chosen: dict[Feature, float] = {}
         for f in np.flatnonzero(self.weights).tolist():
-            chosen[self.features[f]] = chosen.get(self.features[f], 0.0) + float(self.weights[f])
+            feature = self._conditions(f)
+            chosen[feature] = chosen.get(feature, 0.0) + float(self.weights[f])
         return Conjunctions.of([*self.atoms, *chosen]), np.array([*self.log_odds, *chosen.values()])

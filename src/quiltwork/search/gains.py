@@ -28,6 +28,8 @@ Refit = Callable[[Conjunctions, np.ndarray], np.ndarray]  # features, weights so
 GROWTH = 1.1  # of the number of features, from one learning of all weights to the next
 STEEPEST = 8.0  # a weight beyond this says "never" or "always" about as well
 
+_TOGETHER = 8  # words of 64 rows: a line of the cache
+
 
 class Conditionals:
     """P(v = s | rest) in every row under the features so far; rows (distinct, weighted) must have no missing values.
@@ -36,9 +38,10 @@ class Conditionals:
     >>> a = np.repeat([0, 0, 1, 1], 25)
     >>> data = from_codes([Variable("a", (0, 1)), Variable("b", (0, 1))], [a, a], np.ones(100))
     >>> now = Conditionals(data, prior_width=1.0)
-    >>> weight, gain = now.gain([(0, 1), (1, 1)])
-    >>> now.add([(0, 1), (1, 1)], weight)
-    >>> gain > 10, now.gain([(0, 1), (1, 1)])[1] < gain / 10
+    >>> both = now.places([(0, 1), (1, 1)])
+    >>> weight, gain = now.gain(both)
+    >>> now.add(both, weight)
+    >>> gain > 10, now.gain(both)[1] < gain / 10
     (True, True)
     """
 
@@ -73,24 +76,23 @@ class Conditionals:
             np.exp(own, out=own)
             own /= own.sum(axis=0)
 
-    def gain(self, feature: Sequence[Condition]) -> tuple[float, float]:
-        """The best weight of a feature, and what it would gain."""
-        known = self.holds, self.probs, self.rows.weights, self._where(feature)
-        return _best_weight(*known, self.rows.n_samples, self.precision)
-
-    def add(self, feature: Sequence[Condition], weight: float) -> None:
-        """Give the network one more feature; with less than nothing for its weight, one is taken back."""
-        _reweigh(self.holds, self._where(feature), weight, self.rows.n_samples, self.first_state, self.probs)
-
-    def violations(self, feature: Sequence[Condition]) -> np.ndarray:
-        """How many conditions of the feature fail in each row, (rows,)."""
-        out = np.zeros(self.rows.n_samples, np.int32)
-        _count_violations(self.holds, self._where(feature), out)
-        return out
-
-    def _where(self, feature: Sequence[Condition]) -> np.ndarray:
+    def places(self, feature: Sequence[Condition]) -> np.ndarray:
+        """The conditions of a feature by number, as all below takes them: the states of all variables in one row."""
         pairs = np.array(feature, np.int64).reshape(-1, 2)
         return self.first_state[pairs[:, 0]] + pairs[:, 1]
+
+    def gain(self, places: np.ndarray) -> tuple[float, float]:
+        """The best weight of a feature, and what it would gain."""
+        known = self.holds, self.probs, self.rows.weights, places
+        return _best_weight(*known, self.rows.n_samples, self.precision)
+
+    def add(self, places: np.ndarray, weight: float) -> None:
+        """Give the network one more feature; with less than nothing for its weight, one is taken back."""
+        _reweigh(self.holds, places, weight, self.rows.n_samples, self.first_state, self.probs)
+
+    def nearest(self, places: np.ndarray, k: int, most: int) -> np.ndarray:
+        """The k rows in which fewest conditions fail, one at least and `most` at most; of equals the first."""
+        return _nearest(self.holds, places, self.rows.n_samples, k, most)
 
 
 # Kernels
@@ -106,11 +108,17 @@ def _spread(column, planes):
 def _nearly(holds, where, n_rows):
     """Planes of the rows in which all conditions hold, and of those in which all but one do."""
     all_hold, all_but_one = full_plane(n_rows), np.zeros(holds.shape[1], np.uint64)
-    for place in where:
-        plane = holds[place]
-        for w in range(plane.size):
-            all_but_one[w] = (all_but_one[w] & plane[w]) | (all_hold[w] & ~plane[w])
-            all_hold[w] &= plane[w]
+    for low in range(0, all_hold.size, _TOGETHER):
+        high = min(low + _TOGETHER, all_hold.size)
+        for place in where:
+            left = np.uint64(0)
+            for w in range(low, high):
+                word = holds[place, w]
+                all_but_one[w] = (all_but_one[w] & word) | (all_hold[w] & ~word)
+                all_hold[w] &= word
+                left |= all_hold[w] | all_but_one[w]
+            if left == 0:  # two conditions fail in every row
+                break
     return all_hold, all_but_one
 
 
@@ -134,6 +142,8 @@ def _pairs(holds, where, n_rows):
                     if turn == 0 or holds[p, w] & bit == 0:
                         row[n], place[n] = i, p
                         n += 1
+                        if turn == 1:  # no other fails
+                            break
         if turn == 0:
             n_holding = n
     return row[:n], place[:n], n_holding
@@ -186,8 +196,39 @@ def _reweigh(holds, where, weight, n_rows, first_state, probs):
 
 
 @njit(cache=True, nogil=True)
-def _count_violations(holds, where, out):
+def _nearest(holds, where, n_rows, k, most):
+    """The k rows with 1 to `most` failures, fewest first, by counting sort."""
+    failures = _count_failures(holds, where, n_rows)
+    place = np.zeros(max(most, 1) + 2, np.int64)  # of the next row with so many failures
+    for n in failures:
+        if 0 < n <= most:
+            place[n + 1] += 1
+    place = np.cumsum(place)
+    out = np.empty(min(k, place[-1]), np.int64)
+    for i in range(n_rows):
+        n = failures[i]
+        if 0 < n <= most:
+            if place[n] < out.size:
+                out[place[n]] = i
+            place[n] += 1
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _count_failures(holds, where, n_rows):
+    """How many conditions fail in each row: 64 rows at once, bit b of their counts in one word, carried as in sums."""
+    n_bits = 1
+    while where.size >> n_bits:
+        n_bits += 1
+    counts, out = np.empty((n_bits, holds.shape[1]), np.uint64), np.zeros(n_rows, np.int32)
+    counts[:] = 0
     for place in where:
-        plane = holds[place]
-        for i in range(out.size):
-            out[i] += 1 - np.int32((plane[i >> 6] >> np.uint64(i & 63)) & np.uint64(1))
+        for w in range(holds.shape[1]):
+            carry, b = ~holds[place, w], 0
+            while carry != 0 and b < n_bits:  # rows beyond the last may count too far; nobody asks for them
+                counts[b, w], carry = counts[b, w] ^ carry, counts[b, w] & carry
+                b += 1
+    for b in range(n_bits):
+        for i in range(n_rows):
+            out[i] |= np.int32((counts[b, i >> 6] >> np.uint64(i & 63)) & np.uint64(1)) << b
+    return out

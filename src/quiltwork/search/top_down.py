@@ -57,11 +57,11 @@ def induce_features(
     while queue:
         _, told, feature, weight = heappop(queue)
         if told < changed[[v for v, _ in feature]].max():  # it has changed since: tell it anew
-            weight, gain = now.gain(feature)
+            weight, gain = now.gain(now.places(feature))
             if gain > cost:
                 heappush(queue, (-gain, len(features), feature, weight))
             continue
-        now.add(feature, weight)
+        now.add(now.places(feature), weight)
         features.append(feature)
         weights.append(weight)
         changed[[v for v, _ in feature]] = len(features)
@@ -91,7 +91,7 @@ def _candidates(
         both = tuple(sorted({*feature, *other}))
         if both not in known:
             known.add(both)
-            weight, gain = now.gain(both)
+            weight, gain = now.gain(now.places(both))
             if gain > cost:
                 found.append((-gain, told, both, weight))
     return found
