@@ -129,9 +129,13 @@ def gibbs_sample(model: Any, n: int, seed: int, burn_in: int = 1000) -> list[np.
     if len(rows) >= 2 * BATCHES:
         means = (rows > 0).mean(axis=0)
     if n and _apart(means):
+        way_out = (
+            "Queries by 'exact' or 'mcsat' may tell more."
+            if isinstance(model, MarkovNet)
+            else "Smoother conditionals, or a Bayesian network of the same table, do not hold them fast."
+        )
         warnings.warn(
-            "The Gibbs chains of this sample have not mixed; its rows lean on where the chains started. Queries of a "
-            "Markov network by 'mcsat' or 'exact' may tell more.",
+            f"The Gibbs chains of this sample have not mixed; its rows lean on where the chains started. {way_out}",
             ConvergenceWarning,
             stacklevel=4,
         )
