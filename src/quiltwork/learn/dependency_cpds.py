@@ -32,7 +32,7 @@ from quiltwork.search.grow import GrowthRules, check_arcs_fit, grow_trees, stren
 from quiltwork.search.judges import complete_rows
 from quiltwork.search.merge import grow_apart
 from quiltwork.search.parents import choose_parents
-from quiltwork.search.prune import Belief, averaged, choose, choose_kappa, limited
+from quiltwork.search.prune import Belief, averaged, choose, choose_kappa, limited, pruned
 from quiltwork.stats.families import Arrays, count_family
 from quiltwork.stats.leaves import leaf_arrays
 from quiltwork.stats.relatives import chi_square_relatives
@@ -237,10 +237,12 @@ class Trees(Kind):
         return [limited(tree, p["max_leaves"]) for tree in trees]
 
     def _finished(self, task: Task, trees: list[TreeCPD], belief: Belief) -> Learned:
+        trees = [pruned(tree, belief.least_gain) for tree in trees]
+        by_tree = [strengths(tree) for tree in trees]
         if self._averages(task):
             trees = [averaged(tree, belief) for tree in trees]
         chosen = {"kappa": belief.kappa, "shrinkage": belief.shrinkage, "least_gain": belief.least_gain}
-        return Learned(tuple(trees), arc_strengths([strengths(tree) for tree in trees]), belief, chosen)
+        return Learned(tuple(trees), arc_strengths(by_tree), belief, chosen)
 
 
 class Logistic(Kind):

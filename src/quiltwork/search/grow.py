@@ -252,7 +252,7 @@ def _roots(arrays: LeafArrays, targets: np.ndarray, wanted: np.ndarray, r: int, 
 def _lots(leaves: np.ndarray, n_bytes: int) -> list[np.ndarray]:
     """Leaves in lots whose counts and masks, so many bytes each, fit in memory together; the first lot comes last."""
     n_lots = min(-(-len(leaves) * n_bytes // LEVEL_BYTES), len(leaves))
-    return np.array_split(leaves, n_lots)[::-1] if n_lots else []
+    return np.array_split(leaves, n_lots)[::-1] if n_lots > 1 else [leaves] * n_lots
 
 
 def _children_own(
@@ -343,37 +343,33 @@ class _Wood:
         return begin
 
     def trees(self, targets: np.ndarray) -> list[TreeCPD]:
+        """The trees; the uniform prior adds one row to each state at a leaf."""
         n = len(self.tree)
         variable, state = np.full(n, LEAF, np.int64), np.full(n, -1, np.int64)
         gain, child, width = np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64)
         for node, v, s, g, first, k in self._splits:
             variable[node], state[node], gain[node], child[node], width[node] = v, s, g, first, k
         order = np.argsort(self.tree, kind="stable")  # by tree, and in each as they came
-        begin = np.searchsorted(self.tree[order], np.arange(len(targets) + 1))
+        tree, variable, state, gain, child, width = (
+            each[order] for each in (self.tree, variable, state, gain, child, width)
+        )
+        is_split = variable != LEAF
+        begin = np.searchsorted(tree, np.arange(len(targets) + 1))  # of the nodes of each tree,
+        n_branches, n_leaves = (np.concatenate([[0], np.cumsum(each)]) for each in (width, ~is_split))
+        first_branch, first_leaf = n_branches[begin], n_leaves[begin]  # of its branches, and of its leaves
         within = np.empty(n, np.int64)
-        within[order] = np.arange(n) - begin[self.tree[order]]
+        within[order] = np.arange(n) - begin[tree]
+        first = np.where(is_split, n_branches[:-1] - first_branch[tree], n_leaves[:-1] - first_leaf[tree])
+        children = np.repeat(child - n_branches[:-1], width) + np.arange(n_branches[-1])
+        branches, flow = within[children], self._own[children].sum(axis=1)
+        counts = self._own[order[~is_split]]
+        probs = (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + counts.shape[1])
         out = []
         for t, target in enumerate(targets.tolist()):
-            nodes = order[begin[t] : begin[t + 1]]
-            out.append(_tree(target, nodes, within, variable, state, gain, child, width, self._own))
+            nodes, edges, leaves = (slice(at[t], at[t + 1]) for at in (begin, first_branch, first_leaf))
+            out.append(TreeCPD(
+                child=target, variable=variable[nodes], state=state[nodes], first=first[nodes],
+                branches=branches[edges], flow=flow[edges], gain=gain[nodes], probs=probs[leaves],
+                counts=counts[leaves],
+            ))  # fmt: skip
         return out
-
-
-def _tree(
-    target: int, nodes: np.ndarray, within: np.ndarray, variable: np.ndarray, state: np.ndarray, gain: np.ndarray,
-    child: np.ndarray, width: np.ndarray, own: np.ndarray,
-) -> TreeCPD:  # fmt: skip
-    """The tree made of these nodes; the uniform prior adds one row to each state at a leaf."""
-    is_split = variable[nodes] != LEAF
-    widths = width[nodes]
-    ends = np.cumsum(widths)
-    first = np.where(is_split, ends - widths, np.cumsum(~is_split) - 1)
-    splits = nodes[is_split]
-    step = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends[is_split] - widths[is_split], widths[is_split])
-    children = np.repeat(child[splits], widths[is_split]) + step
-    counts = own[nodes[~is_split]]
-    probs = (counts + 1.0) / (counts.sum(axis=1, keepdims=True) + counts.shape[1])
-    return TreeCPD(
-        child=target, variable=variable[nodes], state=state[nodes], first=first, branches=within[children],
-        flow=own[children].sum(axis=1), gain=gain[nodes], probs=probs, counts=counts,
-    )  # fmt: skip
