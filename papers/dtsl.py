@@ -29,6 +29,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,33 @@ WIDTHS = (100.0, 10.0, 1.0, 0.1)
 PENALTIES = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 NEIGHBOURS = 5  # of a row, bottom-up
 
-# The network of DTSL and L1 features has its own grid: widths of features of one, two, and more conditions.
-# They go from narrow to wide.
-FIRST_WIDTHS = (10.0, 0.3, 0.03)
-OWN_WIDTHS = ((10.0, 0.1, 0.01), (10.0, 0.1, 0.03), FIRST_WIDTHS, (10.0, 0.3, 0.1), (10.0, 1.0, 0.03), (10.0, 1.0, 0.1))
-DENSE, SPARSE = 1.0, 10.0  # its L1 penalty: up to 100 variables, and beyond
 QUARTERS = 4  # contiguous groups of the exact CMLL
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried for the network of DTSL and L1 features.
+
+    penalties     of its L1 regressions
+    larger        how many times larger a kappa than that of single trees is tried too
+    first_widths  of features of one, two, and more conditions, by which the structure is chosen; narrow ones first
+    widths        by which the network is
+    """
+
+    penalties: tuple[float, ...]
+    larger: float
+    first_widths: tuple[tuple[float, ...], ...]
+    widths: tuple[tuple[float, ...], ...]
+
+
+FEW = Grid(  # up to 100 variables
+    (1.0,), 10.0, ((10.0, 0.3, 0.03),),
+    ((10.0, 0.1, 0.01), (10.0, 0.1, 0.03), (10.0, 0.3, 0.03), (10.0, 0.3, 0.1), (10.0, 1.0, 0.03), (10.0, 1.0, 0.1)),
+)  # fmt: skip
+MANY = Grid(  # the features of larger trees take too long
+    (10.0, 2.0), 1.0, ((10.0, 0.1, 0.03), (10.0, 0.3, 0.1)),
+    ((10.0, 0.1, 0.01), (10.0, 0.1, 0.03), (10.0, 0.2, 0.03), (10.0, 0.2, 0.1), (10.0, 0.3, 0.1), (10.0, 1.0, 0.1)),
+)  # fmt: skip
 
 
 class TooLong(Exception):
@@ -168,7 +190,9 @@ def best_width(task: Task, structure: Structure, watch: Callable[..., None]) -> 
     return best_of(Weigher(task, structure), [(width,) for width in reversed(WIDTHS)], watch)
 
 
-def best_of(weigher: Weigher, tried: Sequence[tuple[float, ...]], watch: Callable[..., None]) -> Weighed:
+def best_of(
+    weigher: Weigher, tried: Sequence[tuple[float, ...]], watch: Callable[..., None], tol: float = 1e-6
+) -> Weighed:
     """The weights that make the validation rows likeliest, under priors tried one after the other.
 
     Each starts from the weights under the one before. Under a wide prior they would go on creeping outwards for
@@ -176,7 +200,7 @@ def best_of(weigher: Weigher, tried: Sequence[tuple[float, ...]], watch: Callabl
     """
     found: list[Weighed] = []
     for widths in tried:
-        found.append(weigher.learn(widths, watch, found[-1].weights if found else None))
+        found.append(weigher.learn(widths, watch, found[-1].weights if found else None, tol))
     return max(found, key=lambda each: each.valid)
 
 
@@ -276,19 +300,19 @@ def network(task: Task) -> None:
 def best_network(
     task: Task, watch: Callable[..., None], structure: str, objective: str
 ) -> tuple[Weighed, dict[str, Any]]:
-    """By what the weights maximise, on the validation rows: the best generator and kappa, then the best widths.
-
-    Up to 100 variables larger trees, of ten times the kappa, are tried too; beyond, their features take too long.
-    """
-    own, few = kappa_of(task), task.rows[1].n_vars <= 100
-    tried: list[tuple[Weighed, Weigher, dict[str, Any]]] = []
-    for kappa in sorted({own, min(1.0, 10 * own)} if few else {own}):
+    """By what the weights maximise, on the validation rows: the best structure, then the best widths."""
+    own, grid = kappa_of(task), FEW if task.rows[1].n_vars <= 100 else MANY
+    best: tuple[Weighed, Weigher, dict[str, Any]] | None = None
+    for penalty, kappa in product(grid.penalties, sorted({own, min(1.0, grid.larger * own)})):
         for how in ("nonzero", "prune"):
-            chosen = {"features": how, "kappa": kappa, "edge_penalty": DENSE if few else SPARSE}
+            chosen = {"features": how, "kappa": kappa, "edge_penalty": penalty}
             weigher = Weigher(task, find_structure(task, watch, structure=structure, **chosen), objective)
-            tried.append((weigher.learn(FIRST_WIDTHS, watch, tol=1e-5), weigher, chosen))
-    _, weigher, chosen = max(tried, key=lambda each: each[0].valid)
-    return best_of(weigher, OWN_WIDTHS, watch), chosen
+            found = best_of(weigher, grid.first_widths, watch, tol=1e-5)
+            if best is None or found.valid > best[0].valid:
+                best = found, weigher, chosen
+    assert best is not None
+    _, weigher, chosen = best
+    return best_of(weigher, grid.widths, watch), chosen
 
 
 def exact(task: Task) -> None:

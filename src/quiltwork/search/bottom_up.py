@@ -112,7 +112,7 @@ class _Search:
         own = np.flatnonzero(self.weights)
         if len(self.atoms) + len(own) < self._next_refit:
             return
-        together = Conjunctions.of([*self.atoms, *(self._conditions(f) for f in own)])
+        together = Conjunctions.of([*self.atoms, *(self._conditions(f) for f in own.tolist())])
         weights = self._refit(together, np.concatenate([self.log_odds, self.weights[own]]))
         self.log_odds, self.weights[own] = weights[: len(self.atoms)], weights[len(self.atoms) :]
         self.now.start(together, weights)

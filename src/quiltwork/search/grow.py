@@ -350,9 +350,8 @@ class _Wood:
         for node, v, s, g, first, k in self._splits:
             variable[node], state[node], gain[node], child[node], width[node] = v, s, g, first, k
         order = np.argsort(self.tree, kind="stable")  # by tree, and in each as they came
-        tree, variable, state, gain, child, width = (
-            each[order] for each in (self.tree, variable, state, gain, child, width)
-        )
+        tree, variable, state, gain = self.tree[order], variable[order], state[order], gain[order]
+        child, width = child[order], width[order]
         is_split = variable != LEAF
         begin = np.searchsorted(tree, np.arange(len(targets) + 1))  # of the nodes of each tree,
         n_branches, n_leaves = (np.concatenate([[0], np.cumsum(each)]) for each in (width, ~is_split))
