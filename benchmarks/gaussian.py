@@ -8,34 +8,35 @@ PyBNesian climbs by `hc` with arc operators under BIC, without a limit on parent
 with perturbed restarts (which of up to 16 columns give way to the best graph there is), then with tabu walks. `whole` is
 everything: for quiltwork reading the frame, moments, search and the regressions of the model; for the peer reading the
 frame and the search alone. The BIC of every graph is computed by one plain function below; it counts a weight per arc, an
-intercept and a variance, and is in nats. Every method runs in a process of its own, with one small fit before the clock starts, and the fastest run counts. `times peer` is the
-peer's time over the method's own, each the lesser of wall and CPU seconds. `+MB` is what memory grew by at most.
+intercept and a variance, and is in nats. Every method runs in a process of its own, with one small fit before the
+clock starts, and the fastest run counts. `times peer` is the peer's time over the method's own, each the lesser of wall
+and CPU seconds. `+MB` is what memory grew by at most.
 
 Wanted: BIC at least the peer's on wine and gauss-100, and there at least 50 times faster, which one setting does (`40
-restarts`); with restarts, and with tabu walks and restarts, at least the generating graph's BIC; gauss-1000 (1,000 rows) under 10 s; gauss-5000
-tried.
+restarts`); with restarts, and with tabu walks and restarts, at least the generating graph's BIC; gauss-1000 (1,000
+rows) under 10 s; gauss-5000 tried.
 
-Last result: 2026-11-19 (gauss-1000, gauss-5000 and gauss-100, 1 the day before), 2 cores AMD EPYC with a load of 6 beside it, so read
-CPU seconds, --repeat 40 on wine, PyBNesian 0.5.1. BIC less the peer's, and on gauss tables less the generating graph's in
-brackets.
+Last result: 2026-11-19, 2 cores AMD EPYC, PyBNesian 0.5.1; wine, 0 and gauss-100, 0 and gauss-1000 by restarts without
+other work, the rest beside a load of 6 (so CPU seconds), gauss-5000 the day before. BIC less the peer's, and on gauss
+tables less the generating graph's in brackets.
 
 | table, seed   | PyBNesian hc   | climb                   | times | 40 restarts            | times | restarts (default)           | times | tabu           |
 |---------------|----------------|-------------------------|-------|------------------------|-------|------------------------------|-------|----------------|
-| wine, 0       | 73-79 ms       | 1.2 ms, -19             |    61 | 1.4 ms, +17            | 52-55 | 1.5 ms, +17                  |    54 | 0.25 s, 0      |
+| wine, 0       | 73 ms          | 1.3 ms, -19             |    56 | 1.4 ms, +17            |    51 | 1.3-1.4 ms, +17              | 52-55 | 0.21 s, 0      |
 | wine, 1       | 71 ms          | 1.2 ms, 0               |    59 | 1.3 ms, +36            |    53 | 1.2 ms, +36                  |    59 | 0.27 s, +25    |
-| gauss-100, 0  | 3.2 s [-294]   | 9.6 ms, -208 [-501]     |   336 | 24 ms, +121 [-173]     |   135 | 0.7 s, +314 [+20]            |   4.3 | 0.4 s [-477]   |
+| gauss-100, 0  | 3.0 s [-294]   | 8.7 ms, -208 [-501]     |   343 | 22 ms, +121 [-173]     |   136 | 0.67 s, +314 [+20]           |   4.5 | 0.3 s [-477]   |
 | gauss-100, 1  | 9.6 s [-1131]  | 10 ms, +173 [-958]      |   938 | 28 ms, +480 [-651]     |   343 | 0.7 s, +1142 [+12]           |    14 | 0.4 s [-797]   |
 | gauss-100, 3  | 3.6 s [-385]   | 8.8 ms, +165 [-220]     |   405 | 22 ms, +259 [-126]     |   162 | 0.6 s, +407 [+22]            |   5.6 | 0.3 s [-182]   |
-| gauss-1000, 0 | not run        | 0.33 s [-2123]          |       | 0.57 s [-2010]         |       | 5.3-5.5 s [+719 to +1660]    |       | 3.1 s [-2024]  |
+| gauss-1000, 0 | not run        | 0.33 s [-2123]          |       | 0.57 s [-2010]         |       | 5.3-5.7 s [+719 to +1660]    |       | 3.1 s [-2024]  |
 
 Read it so. On wine restarts are the best graph there is, in every order of the columns, -40224.6, in a fiftieth of the
 peer's time; R bnlearn's hc is recorded with -40230.0. The plain climb ends at the peer's BIC or 19 nats below it, by the
 order of the columns: which way the first ties fall decides, and over 200 random ways the climb ends between -40230 and
 -40265. On gauss-100, 40 restarts have a better BIC than the peer in a hundredth of its time, and the default passes the
 generating graph (so it does on four other such tables with each of three seeds, but for one of the twelve, 1 nat
-short). Tabu search with its defaults does not, but in 11 s it does too, with 1,000 restarts of 200 random moves (`tabu,
-long`): 17 nats above the generating graph of gauss-100, 0, and 12 above that of gauss-100, 1. Where other
-work shares the core's caches, the ratios on wine fall to 40 and more, the climb's and the restarts' alike.
+short). Tabu search with its defaults does not, but in 9 s it does too, with 1,000 restarts of 200 random moves (`tabu,
+long`): 13 nats above the generating graph of gauss-100, 0, and 12 above that of gauss-100, 1. Where other work shares
+the core's caches, the ratios on wine fall to 40 and more, the climb's and the restarts' alike.
 
 gauss-5000, 1,000 rows: under BIC the climb takes 127 s and 1.0 GB and finds 100,256 arcs: with more columns than rows BIC
 takes chance for dependence. With an arc that costs log n more (`dear arcs`) it takes 11 s and finds 8,841 arcs.

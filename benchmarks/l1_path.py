@@ -17,16 +17,18 @@ dependency network takes them.
 
 Wanted: at least 3 times faster per strength, at the same objective; all words in well under 2 minutes on 2 threads.
 
-Last result (2 cores, other work running; --targets 20, CPU milliseconds per word; the objectives themselves left out):
+Last result (2026-11-19, 2 cores AMD EPYC, no other work; --targets 12, CPU milliseconds per word; the objectives
+themselves left out):
+
   strength  weights  liblinear  path  alone  times, path  times, alone     apart
-  30             29       41.9   4.8    4.9          8.8           8.6  -1.4e-06
-  20             41       47.6   3.1    6.0         15.5           8.0  -1.4e-06
-  14             62       55.5   3.6    7.2         15.4           7.7  -8.4e-07
-  10            101       67.1   5.0    9.9         13.3           6.8  -7.2e-07
-  7             176       84.3   7.1   15.4         11.9           5.5  -5.1e-07
-  5             263      103.9  10.9   22.3          9.5           4.7  +4.7e-07
-  3.5           362      126.4  19.7   33.5          6.4           3.8  +8.0e-07
-  all                    526.7  54.2   99.0          9.7           5.3
+  30             23       24.3   2.5    2.5          9.6           9.7  -2.2e-06
+  20             34       27.8   1.8    3.7         15.2           7.5  -8.2e-07
+  14             53       31.4   2.3    4.4         13.9           7.1  -6.5e-07
+  10             90       36.7   3.3    6.2         11.2           5.9  -5.4e-07
+  7             155       46.9   4.6    9.2         10.3           5.1  -4.6e-07
+  5             241       57.3   6.5   13.7          8.8           4.2  +4.6e-07
+  3.5           349       72.5  12.4   20.8          5.9           3.5  +1.0e-06
+  all                    297.0  33.4   60.6          8.9           4.9
 """
 
 from __future__ import annotations

@@ -6,20 +6,20 @@ the same arcs, and both are judged by the same stress: how well distances in the
 
 Wanted: at 2,000 variables and 20,000 arcs the document in under 3 s, and the HTML file under 3 MB.
 
-Last result: 2026-11-16, 2 cores AMD EPYC beside much other work (load 9, so CPU seconds count):
+Last result: 2026-11-19 (10,000 variables 2026-11-16, beside much other work), 2 cores AMD EPYC:
 
     model                      arcs  document s   CPU s  JSON MB  HTML MB  peak +MB
-    trees, 300 variables      3,000       0.282  0.0781     0.55     0.81        16
-    tables, 300 variables     2,945       0.622   0.176     0.41     0.66        51
-    trees, 2,000 variables   20,000        3.70   0.911     2.56     2.82        47
-    tables, 2,000 variables  19,945        6.95    1.70     2.66     2.92       162
+    trees, 300 variables      3,000       0.049   0.049     0.56     0.84        16
+    tables, 300 variables     2,945       0.107   0.107     0.41     0.69        38
+    trees, 2,000 variables   20,000       0.559   0.559     2.60     2.88        82
+    tables, 2,000 variables  19,945       0.890   0.890     2.66     2.94       243
     trees, 10,000 variables  50,000       38.74    4.71     2.84     3.09        62
 
     layout                                       s  times ours  stress
-    quiltwork, 300 variables                 0.134         1.0   0.150
-    networkx spring_layout, 300 variables    0.586         4.4   0.161
-    quiltwork, 2,000 variables               0.607         1.0   0.188
-    networkx spring_layout, 2,000 variables  33.59        55.3   0.173
+    quiltwork, 300 variables                 0.022         1.0   0.150
+    networkx spring_layout, 300 variables    0.101         4.6   0.161
+    quiltwork, 2,000 variables               0.082         1.0   0.188
+    networkx spring_layout, 2,000 variables   4.94        60.6   0.173
 
 Ours gives edges between crowded points more length on purpose, which the stress counts against it at 2,000.
 """

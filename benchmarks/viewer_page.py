@@ -14,55 +14,55 @@ CPU milliseconds, over all of the browser's processes, hardly do.
 Wanted: at 2,000 variables and 20,000 arcs ready within 3 s of loading; at 300 variables the first paint within 1 s and
 every answer within 100 ms.
 
-Last result: 2026-11-19, 2 cores AMD EPYC beside much other work, software WebGL:
+Last result: 2026-11-19, software WebGL, no other work:
 
-    2 cores, AMD EPYC, Python 3.11.7, load 9.0
+    2 cores, AMD EPYC, Python 3.11.7, load 0.9
 
     Loading 300 variables, 3,000 arcs, best of 3
                        ms
-      first paint     276
-      ready           543
-      CPU until then  740
+      first paint     256
+      ready           391
+      CPU until then  710
 
     Answers
                                          median ms  most ms  CPU ms
-      step the slider                           64       80     123
-      click a variable                          72      152     135
-      step the slider with one selected         88      112     138
-      find a variable, each key                 80      208      77
-      open and close a distribution             84      320     131
-      zoom                                      96      112      55
-      light or dark                             96      104      88
+      step the slider                           32       88     143
+      click a variable                          36       72     140
+      step the slider with one selected         36       48     132
+      find a variable, each key                 32       64      83
+      open and close a distribution             40       56     123
+      zoom                                      36       40      55
+      light or dark                             48       56      83
 
     A frame while sliding
                                            ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
-      sliding through the strongest tenth  50      34           108     123         2.1     3.6
-      sliding through up to a half         46      38           215     244         4.7     6.4
-      sliding through all                  55      52           485     552         8.8    10.7
-      cytoscape is drawn 1776 ms after it has the document
+      sliding through the strongest tenth  18      33            55     100         3.1     3.0
+      sliding through up to a half         21      37           106     203         5.0     5.5
+      sliding through all                  25      48           247     475         9.7     9.8
+      cytoscape is drawn 539 ms after it has the document
 
     Loading 2,000 variables, 20,000 arcs, best of 3
                         ms
-      first paint      276
-      ready            679
-      CPU until then  1130
+      first paint      184
+      ready            504
+      CPU until then  1000
 
     Answers
                                          median ms  most ms  CPU ms
-      step the slider                          100      176     170
-      click a variable                         104      264     178
-      step the slider with one selected        120      200     182
-      find a variable, each key                 88      240     103
-      open and close a distribution            104      192     150
-      zoom                                     104      152      95
-      light or dark                            180      264     170
+      step the slider                           48       96     158
+      click a variable                          44       80     152
+      step the slider with one selected         52       72     162
+      find a variable, each key                 48       72      93
+      open and close a distribution             40       72     126
+      zoom                                      48       48      75
+      light or dark                             84       96     135
 
     A frame while sliding
-                                            ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
-      sliding through the strongest tenth   58      49           608     610        10.5    12.4
-      sliding through up to a half          89      67          1587    1461        17.8    21.9
-      sliding through all                  142     144          4430    3071        31.1    21.3
-      cytoscape is drawn 7126 ms after it has the document
+                                           ms  CPU ms  cytoscape ms  CPU ms  times ours  by CPU
+      sliding through the strongest tenth  21      39           287     579        13.4    14.8
+      sliding through up to a half         29      54           814    1598        28.0    29.5
+      sliding through all                  63     118          2198    4350        34.7    36.8
+      cytoscape is drawn 2855 ms after it has the document
 """
 
 from __future__ import annotations

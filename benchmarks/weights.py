@@ -13,14 +13,14 @@ to all rows and 80 iterations, which flatters it.
 
 Wanted: no more than half of Libra's CPU seconds.
 
-Last result: 2026-11-16, 2 cores AMD EPYC with a load of 11 from other work (so wall seconds say little).
+Last result: 2026-11-19, 2 cores AMD EPYC, no other work.
 
-|          | features | length | CPU s | Libra CPU s | times Libra | plain CPU s | times plain |
-|----------|----------|--------|-------|-------------|-------------|-------------|-------------|
-| plants   |    7,969 |    8.1 |  1.19 |           6 |         5.0 |          56 |          47 |
-| baudio   |    7,292 |    6.8 |  3.18 |           9 |         2.8 |          46 |          15 |
-| jester   |    6,074 |    6.3 |  1.54 |           4 |         2.6 |          37 |          24 |
-| bnetflix |    8,006 |    6.7 |  3.15 |           7 |         2.2 |          61 |          20 |
+|          | features | length | CPU s | wall s, 2 cores | Libra CPU s | times Libra | plain CPU s | times plain |
+|----------|----------|--------|-------|-----------------|-------------|-------------|-------------|-------------|
+| plants   |    7,969 |    8.1 |  0.70 |            0.40 |           6 |         8.6 |          22 |          32 |
+| baudio   |    7,292 |    6.8 |  1.66 |            0.88 |           9 |         5.4 |          19 |          12 |
+| jester   |    6,074 |    6.3 |  0.92 |            0.51 |           4 |         4.4 |          13 |          14 |
+| bnetflix |    8,006 |    6.7 |  1.60 |            0.90 |           7 |         4.4 |          21 |          13 |
 """
 
 from __future__ import annotations
