@@ -79,8 +79,8 @@ class GaussianNetwork(Learner):
     >>> alcohol = 2 + 0.5 * sugar + rng.normal(0, 0.5, 500)
     >>> est = qw.GaussianNetwork(penalty="bic").fit({"sun": sun, "sugar": sugar, "alcohol": alcohol})
     >>> print(est.model_)
-    sun = -5.51 + 0.608 sugar ± 0.597
-    sugar = 18.9 ± 3.19
+    sun = 5.95 ± 2.03
+    sugar = 9.92 + 1.5 sun ± 0.938
     alcohol = 1.97 + 0.503 sugar ± 0.505
     >>> print(qw.query(est, ["alcohol"], evidence={"sun": 9}))
     variable     mean  deviation
