@@ -11,8 +11,8 @@ Last result: 2026-11-19 (10,000 variables 2026-11-16, beside much other work), 2
     model                      arcs  document s   CPU s  JSON MB  HTML MB  peak +MB
     trees, 300 variables      3,000       0.049   0.049     0.56     0.84        16
     tables, 300 variables     2,945       0.107   0.107     0.41     0.69        38
-    trees, 2,000 variables   20,000       0.559   0.559     2.60     2.88        82
-    tables, 2,000 variables  19,945       0.890   0.890     2.66     2.94       243
+    trees, 2,000 variables   20,000       0.559   0.559     2.58     2.86        82
+    tables, 2,000 variables  19,945       0.890   0.890     2.59     2.87       243
     trees, 10,000 variables  50,000       38.74    4.71     2.84     3.09        62
 
     layout                                       s  times ours  stress

@@ -125,12 +125,20 @@ def test_long_names_and_states_are_shortened():
 
 def test_local_distributions_fit_in_their_room():
     model = network(40, [tuple(range(max(0, v - 7), v)) for v in range(40)])
-    room = 30_000
+    room = 30_000 + len(to_json(document(model, room=None)))
     shown = document(model, room=room)
-    assert len(to_json(shown["locals"])) <= room
+    assert len(to_json(shown)) <= room + 200  # what is cut is told in a note
     assert max(local["total"] for local in shown["locals"]) == 128 > max(local["shown"] for local in shown["locals"])
     n_cut = sum(local["shown"] < local["total"] for local in shown["locals"])
     assert 30 <= n_cut < 40 and f"the {n_cut} largest local distributions are here in part" in shown["notes"][-1]
+
+
+def test_what_long_names_take_the_local_distributions_give():
+    parents = [tuple(range(max(0, v - 7), v)) for v in range(40)]
+    for length in (1, 300):
+        names = [f"{v:02}" * (length // 2 + 1) for v in range(40)]
+        shown = document(network(40, parents, names=names), room=30_000)
+        assert 25_000 < len(to_json(shown)) <= 30_200  # what is cut is told in a note
 
 
 def test_a_distribution_too_large_for_a_file_is_counted_even_where_there_is_room():

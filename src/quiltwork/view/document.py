@@ -42,7 +42,8 @@ FORMAT, VERSION = "quiltwork-view", 1
 MAX_VARIABLES = 20_000  # a browser still draws so many points
 MAX_ARCS = 50_000
 LARGE = 2_000  # variables from which on a note says how to find one's way
-ROOM = 2_100_000  # bytes of all local distributions together, so that a file stays small enough to mail
+ROOM = 2_600_000  # bytes of a document, so that a file with the page stays under three million and can be mailed
+LEAST_SHARE = 0.3  # of them for the local distributions, however much the rest takes
 ARCS_PER_VARIABLE = 2
 
 Document = dict[str, Any]
@@ -52,7 +53,8 @@ Positions = list[list[float]]
 def document(model: Any, room: int | None = ROOM, places: Positions | None = None) -> Document:
     """A model or a fitted estimator as a plain value, ready for JSON.
 
-    room    bytes that the local distributions may take together; None leaves them out, to be asked for one by one
+    room    bytes that the document may take, by cutting local distributions; None leaves them out, to be asked for one
+            by one
     places  where its variables stand; None for a layout of its own
 
     >>> from quiltwork.models.textbook import textbook
@@ -67,17 +69,7 @@ def document(model: Any, room: int | None = ROOM, places: Positions | None = Non
     source, target, strength = (column[:MAX_ARCS] for column in (arcs.source, arcs.target, arcs.strength))
     n_vars, n_arcs = len(model.variables), len(source)
     notes = [*_notes(n_vars, len(arcs.source), kind.directed), *filter(None, (arcs.note, known.note))]
-    local_part: Document = {"locals": None, "locals_omitted": True}
-    if room is not None:
-        told = _locals(model, kind, room)
-        local_part = {"locals": told}
-        n_cut = sum(map(is_cut, told))
-        if n_cut:
-            notes.append(
-                f"To keep this file small, the {n_cut:,} largest local distributions are here in part: "
-                "'quiltwork view' and 'quiltwork info' show more of them."
-            )
-    return {
+    shown: Document = {
         "format": FORMAT,
         "version": VERSION,
         "kind": model.kind,
@@ -102,8 +94,17 @@ def document(model: Any, room: int | None = ROOM, places: Positions | None = Non
         "slider_start": min(n_arcs, ARCS_PER_VARIABLE * n_vars),
         **_around(model),
         "evidence": can_answer(model),
-        **local_part,
     }
+    if room is None:
+        return {**shown, "locals": None, "locals_omitted": True}
+    told = _locals(model, kind, max(int(LEAST_SHARE * room), room - len(to_json(shown))))
+    n_cut = sum(map(is_cut, told))
+    if n_cut:
+        notes.append(
+            f"To keep this file small, the {n_cut:,} largest local distributions are here in part: "
+            "'quiltwork view' and 'quiltwork info' show more of them."
+        )
+    return {**shown, "locals": told}
 
 
 def local(model: Any, v: int) -> Local:
