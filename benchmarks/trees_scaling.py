@@ -17,6 +17,7 @@ Last result: 2026-11-19, 2 cores AMD EPYC, no other work.
   columns  wall, s  cpu, s  +MB    arcs
   1,000     0.0740  0.0924    9     250
   10,000      2.34    4.12   92  11,149
+  50,000       170     334  516  492,932  (beside other work; with so many columns chance makes most arcs)
 
   set       cpd  wall, s  cpu, s  Libra, cpu s  test LL
   plants   tree   0.0849  0.0849            20  -12.744
