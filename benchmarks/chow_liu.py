@@ -29,8 +29,8 @@ Last result: 2026-11-16, 2 cores AMD EPYC under much other work (so read CPU sec
 
 Of plants, where one column is constant, pgmpy returns a tree without edges, and pyAgrum joins the constant by an edge of
 no information. On so small a table most of quiltwork's time is encoding; tree, tables and model take 1.2 ms. On
-2026-11-19, without other work: c20ng 0.046 s against 0.157 s wall and 0.301 s CPU, sparse-10000 0.48 s. Threads share a sweep only where one variable has more than two
-million words to sweep, so they make no difference here.
+2026-11-19, without other work: c20ng 0.046 s against 0.157 s wall and 0.301 s CPU, sparse-10000 0.48 s. Threads share a
+sweep only where one variable has more than two million words to sweep, so they make no difference here.
 """
 
 from __future__ import annotations
