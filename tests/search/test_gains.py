@@ -49,6 +49,38 @@ def test_the_gain_is_the_best_difference_of_pseudo_likelihoods(seed, width):
     assert gain == pytest.approx(improvement(weight), abs=1e-8)
     for other in (weight - 1e-3, weight + 1e-3, 0.0):
         assert improvement(other) <= gain + 1e-9
+    for cost in (0.5 * gain, 0.99 * gain, gain, 1.5 * gain, 3.0 * gain):  # only what gains no more is not looked for
+        told = now.gain(now.places(features[-1]), cost)
+        assert told == (weight, gain) or (told == (0.0, 0.0) and gain <= cost)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from([30, 700]))
+def test_gains_together_are_those_of_each_conjunction(seed, n):
+    rng = np.random.default_rng(seed)
+    n_states = [2, 3, 2, 2, 4]
+    rows = rows_in_order(dataset(random_table(seed, n, n_states), n_states))
+    now = Conditionals(rows, 1.0)
+    features = [sorted(feature) for feature in random_features(rng, n_states, 12)]
+    now.start(Conjunctions.of(features[:4]), rng.normal(size=4))
+    one, *others = features
+    places = [now.places(other) for other in others]
+    first = np.cumsum([0, *map(len, places)])
+    weights, gains = now.gains_together(now.places(one), np.concatenate(places), first, 0.1)
+    for other, *told in zip(others, weights, gains):
+        both = sorted({*one, *other})
+        contradicts = len({v for v, _ in both}) < len(both)
+        expected = (0.0, 0.0) if contradicts or both in (one, other) else now.gain(now.places(both), 0.1)
+        assert told == pytest.approx(expected, abs=1e-9)
+
+
+def test_most_of_what_is_not_worth_its_cost_is_known_by_its_slope():
+    rng = np.random.default_rng(0)
+    rows = rows_in_order(dataset(list(rng.integers(0, 2, (12, 2000)).astype(np.uint16)), [2] * 12))
+    now = Conditionals(rows, 1.0)
+    pairs = [now.places([(u, 1), (v, 1)]) for v in range(12) for u in range(v)]
+    assert sum(now.gain(pair)[1] <= 4.0 for pair in pairs) > 60
+    assert sum(now.gain(pair, 4.0) == (0.0, 0.0) for pair in pairs) > 60
 
 
 @settings(max_examples=30)

@@ -23,10 +23,8 @@ import numpy as np
 
 from quiltwork.data.dataset import Dataset
 from quiltwork.search.features import atomic_features
-from quiltwork.search.gains import GROWTH, Conditionals, Refit
-from quiltwork.stats.conjunctions import Condition, Conjunctions
-
-Feature = tuple[Condition, ...]
+from quiltwork.search.gains import GROWTH, Conditionals, Feature, Refit
+from quiltwork.stats.conjunctions import Conjunctions
 
 
 def generalise_rows(
@@ -74,7 +72,6 @@ class _Search:
         self.now = Conditionals(rows, prior_width)
         self.now.start(self.atoms, self.log_odds)
         self.rows = self.now.first_state[:-1] + rows.states().astype(np.int64)  # by number, see `Conditionals.places`
-        self.column = np.repeat(np.arange(rows.n_vars), rows.n_states)  # of each condition
         self.features = list(self.rows)
         self.weights = np.zeros(len(self.features))
         self._next_refit = len(self.atoms) + 1
@@ -87,7 +84,7 @@ class _Search:
         best, (weight, gain) = feature, self.now.gain(feature)
         score = gain - self.cost * len(feature)
         for general in self._nearest_generalisations(feature):
-            other_weight, gain = self.now.gain(general)
+            other_weight, gain = self.now.gain(general, score + self.cost * len(general))
             if gain - self.cost * len(general) > score + 1e-9:
                 best, weight, score = general, other_weight, gain - self.cost * len(general)
         self.features[f] = best
@@ -99,20 +96,15 @@ class _Search:
     def _nearest_generalisations(self, feature: np.ndarray) -> list[np.ndarray]:
         """The feature without what differs in each of its k nearest unmatched rows, of two conditions at least."""
         nearest = self.now.nearest(feature, self.k, len(feature) - 2)
-        shared = self.rows[nearest][:, self.column[feature]] == feature
+        shared = self.rows[nearest][:, self.now.variable[feature]] == feature
         return list({own.tobytes(): feature[own] for own in shared}.values())
-
-    def _conditions(self, f: int) -> Feature:
-        feature = self.features[f]
-        columns = self.column[feature]
-        return tuple(zip(columns.tolist(), (feature - self.now.first_state[columns]).tolist()))
 
     def refit_if_grown(self) -> None:
         """Learn all weights anew if there are a tenth more of them than last time."""
         own = np.flatnonzero(self.weights)
         if len(self.atoms) + len(own) < self._next_refit:
             return
-        together = Conjunctions.of([*self.atoms, *(self._conditions(f) for f in own.tolist())])
+        together = Conjunctions.of([*self.atoms, *(self.now.conditions(self.features[f]) for f in own.tolist())])
         weights = self._refit(together, np.concatenate([self.log_odds, self.weights[own]]))
         self.log_odds, self.weights[own] = weights[: len(self.atoms)], weights[len(self.atoms) :]
         self.now.start(together, weights)
@@ -122,6 +114,6 @@ class _Search:
         """The features of the network, each once, and their weights."""
         chosen: dict[Feature, float] = {}
         for f in np.flatnonzero(self.weights).tolist():
-            feature = self._conditions(f)
+            feature = self.now.conditions(self.features[f])
             chosen[feature] = chosen.get(feature, 0.0) + float(self.weights[f])
         return Conjunctions.of([*self.atoms, *chosen]), np.array([*self.log_odds, *chosen.values()])

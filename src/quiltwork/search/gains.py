@@ -8,6 +8,11 @@ where its other conditions hold, to p e^w / (1 - p + p e^w), so that the gain is
 
 which is concave in w, and Newton's method finds the best w in a few steps. In a row that matters the feature holds
 (then it matters to all of its variables), or just one of its conditions does not (then it matters to that one).
+
+Most candidates are not worth their cost, and slope g and curvature h of the gain at w = 0 tell of most of them. The
+third derivative of log(1 - p + p e^w) is at most its second, so the curvature at w is at least h e^-|w|, and the gain
+at most |g| |w| - h (e^-|w| + |w| - 1): with r = |g| / h < 1 never more than h (r + (1 - r) log(1 - r)), about g^2 / 2h.
+(Bach 2010, Self-concordant analysis for logistic regression.)
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from quiltwork.data.dataset import Dataset, physical_memory
 from quiltwork.errors import ResourceLimitError
 from quiltwork.stats.conjunctions import Condition, Conjunctions
 
+Feature = tuple[Condition, ...]
 Refit = Callable[[Conjunctions, np.ndarray], np.ndarray]  # features, weights so far -> their best weights
 
 GROWTH = 1.1  # of the number of features, from one learning of all weights to the next
@@ -50,6 +56,7 @@ class Conditionals:
         self.rows = rows
         self.first_state = np.concatenate([[0], np.cumsum(rows.n_states)]).astype(np.int64)
         self.precision = prior_width**-2.0
+        self.variable = np.repeat(np.arange(rows.n_vars), rows.n_states)  # of each condition
         n_all = int(self.first_state[-1])
         needed = n_all * rows.n_samples * 8.2
         if needed > 0.5 * physical_memory():
@@ -81,10 +88,25 @@ class Conditionals:
         pairs = np.array(feature, np.int64).reshape(-1, 2)
         return self.first_state[pairs[:, 0]] + pairs[:, 1]
 
-    def gain(self, places: np.ndarray) -> tuple[float, float]:
-        """The best weight of a feature, and what it would gain."""
+    def conditions(self, places: np.ndarray) -> Feature:
+        """The conditions with these numbers."""
+        variables = self.variable[places]
+        return tuple(zip(variables.tolist(), (places - self.first_state[variables]).tolist()))
+
+    def gain(self, places: np.ndarray, cost: float = 0.0) -> tuple[float, float]:
+        """The best weight of a feature, and what it would gain; both 0 where it surely gains no more than its cost."""
         known = self.holds, self.probs, self.rows.weights, places
-        return _best_weight(*known, self.rows.n_samples, self.precision)
+        return _best_weight(*known, self.rows.n_samples, self.precision, cost)
+
+    def gains_together(
+        self, places: np.ndarray, others: np.ndarray, first: np.ndarray, cost: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same of a feature's conjunctions with each of the others, which lie one behind the other from `first` on.
+
+        The conditions of each are in order. What contradicts itself, or is one of the two again, gains nothing.
+        """
+        known = self.holds, self.probs, self.rows.weights, places
+        return _best_weights(*known, others, first, self.variable, self.rows.n_samples, self.precision, cost)
 
     def add(self, places: np.ndarray, weight: float) -> None:
         """Give the network one more feature; with less than nothing for its weight, one is taken back."""
@@ -105,54 +127,62 @@ def _spread(column, planes):
 
 
 @njit(cache=True, nogil=True)
-def _nearly(holds, where, n_rows):
-    """Planes of the rows in which all conditions hold, and of those in which all but one do."""
-    all_hold, all_but_one = full_plane(n_rows), np.zeros(holds.shape[1], np.uint64)
-    for low in range(0, all_hold.size, _TOGETHER):
-        high = min(low + _TOGETHER, all_hold.size)
-        for place in where:
-            left = np.uint64(0)
-            for w in range(low, high):
-                word = holds[place, w]
-                all_but_one[w] = (all_but_one[w] & word) | (all_hold[w] & ~word)
-                all_hold[w] &= word
-                left |= all_hold[w] | all_but_one[w]
-            if left == 0:  # two conditions fail in every row
-                break
-    return all_hold, all_but_one
-
-
-@njit(cache=True, nogil=True)
-def _pairs(holds, where, n_rows):
-    """Rows and conditions that the feature matters to: row, place (an entry of where), and how many pairs hold."""
+def _best_weight(holds, probs, row_weights, where, n_rows, precision, cost):
+    """The weight at which the feature gains most, and what; without looking for it if that is surely at most `cost`."""
     all_hold, all_but_one = _nearly(holds, where, n_rows)
-    row, place, n = np.empty(64, np.int64), np.empty(64, np.int64), 0
-    n_holding = 0
-    for turn in range(2):
-        plane = all_hold if turn == 0 else all_but_one
-        for w in range(plane.size):
-            word = plane[w]
-            while word != 0:
-                bit = word & (~word + np.uint64(1))
-                i = (w << 6) + np.int64(lowest_bit(word))
-                word ^= bit
-                while row.size < n + where.size:
-                    row, place = np.concatenate((row, row)), np.concatenate((place, place))
-                for p in where:
-                    if turn == 0 or holds[p, w] & bit == 0:
-                        row[n], place[n] = i, p
-                        n += 1
-                        if turn == 1:  # no other fails
-                            break
-        if turn == 0:
-            n_holding = n
-    return row[:n], place[:n], n_holding
+    return _best_of_rows(holds, probs, row_weights, where, all_hold, all_but_one, precision, cost)
 
 
 @njit(cache=True, nogil=True)
-def _best_weight(holds, probs, row_weights, where, n_rows, precision):
-    """The weight at which the feature gains most, and what."""
-    row, place, n_holding = _pairs(holds, where, n_rows)
+def _best_weights(holds, probs, row_weights, feature, others, first, variable, n_rows, precision, cost):
+    """The same of the conjunctions of a feature with each of the others."""
+    weights, gains = np.zeros(first.size - 1), np.zeros(first.size - 1)
+    own_hold, own_but_one = _nearly(holds, feature, n_rows)
+    all_hold, all_but_one = np.empty_like(own_hold), np.empty_like(own_hold)
+    both, new = np.empty(variable.size, np.int64), np.empty(variable.size, np.int64)
+    for k in range(first.size - 1):
+        other = others[first[k] : first[k + 1]]
+        n_both, n_new = _union(feature, other, variable, both, new)
+        if n_new > 0 and n_both > other.size:
+            all_hold[:], all_but_one[:] = own_hold, own_but_one
+            _narrow(holds, new[:n_new], all_hold, all_but_one)
+            where = both[:n_both]
+            weights[k], gains[k] = _best_of_rows(
+                holds, probs, row_weights, where, all_hold, all_but_one, precision, cost
+            )
+    return weights, gains
+
+
+@njit(cache=True, nogil=True)
+def _union(feature, other, variable, both, new):
+    """Conditions of both features, and those of the other alone: how many there are; 0, 0 if they contradict."""
+    i, n_both, n_new = 0, 0, 0
+    for place in other:
+        while i < feature.size and feature[i] < place:
+            both[n_both] = feature[i]
+            i, n_both = i + 1, n_both + 1
+        if i < feature.size and feature[i] == place:
+            i += 1
+        else:
+            if n_both > 0 and variable[both[n_both - 1]] == variable[place]:
+                return 0, 0
+            if i < feature.size and variable[feature[i]] == variable[place]:
+                return 0, 0
+            new[n_new] = place
+            n_new += 1
+        both[n_both] = place
+        n_both += 1
+    both[n_both : n_both + feature.size - i] = feature[i:]
+    return n_both + feature.size - i, n_new
+
+
+@njit(cache=True, nogil=True)
+def _best_of_rows(holds, probs, row_weights, where, all_hold, all_but_one, precision, cost):
+    """The same of a feature of which is known in which rows all conditions hold, and in which all but one do."""
+    slope, curve = _steepness(holds, probs, row_weights, where, all_hold, all_but_one)
+    if _most_gain(slope, curve + precision) <= cost:
+        return 0.0, 0.0
+    row, place, n_holding = _pairs(holds, where, all_hold, all_but_one)
     p, m, held = np.empty(row.size), np.empty(row.size), 0.0
     for k in range(row.size):
         p[k], m[k] = probs[place[k], row[k]], row_weights[row[k]]
@@ -177,8 +207,87 @@ def _best_weight(holds, probs, row_weights, where, n_rows, precision):
 
 
 @njit(cache=True, nogil=True)
+def _most_gain(slope, curve):
+    """More than no weight can gain, told from slope and curvature where the weight is 0."""
+    ratio = abs(slope) / curve
+    return np.inf if ratio >= 1.0 else curve * (ratio + (1.0 - ratio) * math.log1p(-ratio))
+
+
+@njit(cache=True, nogil=True)
+def _steepness(holds, probs, row_weights, where, all_hold, all_but_one):
+    """Slope and curvature of the gain where the weight is 0, but for what the prior adds to the curvature."""
+    held, expected, curve = 0.0, 0.0, 0.0
+    for w in range(all_hold.size):
+        if all_hold[w] | all_but_one[w] == 0:
+            continue
+        word = all_hold[w]
+        while word != 0:
+            held += row_weights[(w << 6) + np.int64(lowest_bit(word))]
+            word &= word - np.uint64(1)
+        for place in where:
+            word = all_hold[w] | (all_but_one[w] & ~holds[place, w])
+            while word != 0:
+                i = (w << 6) + np.int64(lowest_bit(word))
+                word &= word - np.uint64(1)
+                share = row_weights[i] * probs[place, i]
+                expected += share
+                curve += share * (1.0 - probs[place, i])
+    return held * where.size - expected, curve
+
+
+@njit(cache=True, nogil=True)
+def _nearly(holds, where, n_rows):
+    """Planes of the rows in which all conditions hold, and of those in which all but one do."""
+    all_hold, all_but_one = full_plane(n_rows), np.zeros(holds.shape[1], np.uint64)
+    _narrow(holds, where, all_hold, all_but_one)
+    return all_hold, all_but_one
+
+
+@njit(cache=True, nogil=True)
+def _narrow(holds, where, all_hold, all_but_one):
+    """Bring more conditions into both planes."""
+    for low in range(0, all_hold.size, _TOGETHER):
+        high = min(low + _TOGETHER, all_hold.size)
+        for place in where:
+            left = np.uint64(0)
+            for w in range(low, high):
+                word = holds[place, w]
+                all_but_one[w] = (all_but_one[w] & word) | (all_hold[w] & ~word)
+                all_hold[w] &= word
+                left |= all_hold[w] | all_but_one[w]
+            if left == 0:  # two conditions fail in every row
+                break
+
+
+@njit(cache=True, nogil=True)
+def _pairs(holds, where, all_hold, all_but_one):
+    """Rows and conditions that the feature matters to: row, place (an entry of where), and how many pairs hold."""
+    row, place, n = np.empty(64, np.int64), np.empty(64, np.int64), 0
+    n_holding = 0
+    for turn in range(2):
+        plane = all_hold if turn == 0 else all_but_one
+        for w in range(plane.size):
+            word = plane[w]
+            while word != 0:
+                bit = word & (~word + np.uint64(1))
+                i = (w << 6) + np.int64(lowest_bit(word))
+                word ^= bit
+                while row.size < n + where.size:
+                    row, place = np.concatenate((row, row)), np.concatenate((place, place))
+                for p in where:
+                    if turn == 0 or holds[p, w] & bit == 0:
+                        row[n], place[n] = i, p
+                        n += 1
+                        if turn == 1:  # no other fails
+                            break
+        if turn == 0:
+            n_holding = n
+    return row[:n], place[:n], n_holding
+
+
+@njit(cache=True, nogil=True)
 def _add_logits(holds, where, weight, n_rows, logits):
-    row, place, _ = _pairs(holds, where, n_rows)
+    row, place, _ = _pairs(holds, where, *_nearly(holds, where, n_rows))
     for k in range(row.size):
         logits[place[k], row[k]] += weight
 
@@ -186,7 +295,7 @@ def _add_logits(holds, where, weight, n_rows, logits):
 @njit(cache=True, nogil=True)
 def _reweigh(holds, where, weight, n_rows, first_state, probs):
     """Change the conditionals as one more feature with this weight does."""
-    row, place, _ = _pairs(holds, where, n_rows)
+    row, place, _ = _pairs(holds, where, *_nearly(holds, where, n_rows))
     e = math.exp(weight) - 1.0
     for k in range(row.size):
         v = np.searchsorted(first_state, place[k], side="right") - 1
