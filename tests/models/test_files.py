@@ -23,6 +23,7 @@ from quiltwork.data.dataset import Variable
 from quiltwork.data.encode import Encoder
 from quiltwork.errors import (
     CorruptModelError,
+    FormatError,
     InputError,
     ModelFileError,
     ModelTooLargeError,
@@ -30,7 +31,9 @@ from quiltwork.errors import (
 )
 from quiltwork.models import disk
 from quiltwork.models.bayesian import BayesianNet
+from quiltwork.models.disk import OTHER_FORMATS
 from quiltwork.models.files import load, save, to_bytes, write_atomically
+from quiltwork.models.foreign import read_network
 from quiltwork.models.textbook import textbook
 
 # Round trips
@@ -149,6 +152,20 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, probs):
 def test_only_models_are_saved(tmp_path, thing):
     with pytest.raises(InputError, match="Only a model"):
         save(thing, tmp_path / "m.qw")
+
+
+@pytest.mark.parametrize("ending", [*OTHER_FORMATS, ".bif.gz", ".MN"])
+def test_the_ending_of_another_format_is_refused(tmp_path, ending):
+    with pytest.raises(InputError, match="use write_network"):
+        save(textbook("asia"), tmp_path / f"asia{ending}")
+    assert os.listdir(tmp_path) == []
+
+
+def test_every_ending_of_another_format_is_read_as_such(tmp_path):
+    for ending in OTHER_FORMATS:
+        (tmp_path / f"x{ending}").write_text("nonsense")
+        with pytest.raises(FormatError):
+            read_network(tmp_path / f"x{ending}")
 
 
 def test_a_name_that_is_not_text_is_refused(tmp_path):

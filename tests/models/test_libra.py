@@ -257,6 +257,17 @@ def test_missing_values_weights_and_states_without_a_schema(tmp_path):
     assert (tmp_path / "y.data").read_text() == "1.0|0,2\n1.0|1,*\n2.5|0,0\n"
 
 
+def test_missing_values_of_a_table_are_refused_left_out_or_a_state(tmp_path):
+    table, path = {"a": ["x", None, "y"], "b": [0, 1, 1]}, tmp_path / "x.data"
+    with pytest.raises(InputError, match="missing='drop'"):
+        qw.write_libra_data(table, path)
+    assert not list(tmp_path.iterdir())
+    qw.write_libra_data(table, path, missing="drop")
+    assert path.read_text() == "0,0\n1,1\n"
+    qw.write_libra_data(table, path, missing="state")
+    assert path.read_text() == "0,0\n2,1\n1,1\n" and path.with_suffix(".schema").read_text() == "3,2\n"
+
+
 @pytest.mark.parametrize("rows, schema, line, said", [
     ("0,1\n0\n", None, 2, "a row must have 2 values, as the first has. Got 1"),
     ("0,1\n0,x\n", None, 2, "a value must be a whole number below 65534, or \\*. Got 'x'"),

@@ -82,10 +82,11 @@ def sample(model_path: Path, n: int, output: Path | None, seed: int) -> None:
 
 
 def convert(source: Path, target: Path, json: bool) -> None:
+    from quiltwork.models.disk import OTHER_FORMATS
     from quiltwork.models.files import save
     from quiltwork.models.foreign import write_network
 
-    inputs.check_target(target, [".qw", *inputs.NETWORKS, *(ending + ".gz" for ending in inputs.NETWORKS)])
+    inputs.check_target(target, [".qw", *OTHER_FORMATS, *(ending + ".gz" for ending in OTHER_FORMATS)])
     model = inputs.read_model(source)
     if inputs.is_network(target):
         write_network(model, target)

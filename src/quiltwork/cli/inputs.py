@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quiltwork.errors import DataError, DataWarning, InputError
+from quiltwork.models.disk import OTHER_FORMATS
 
 if TYPE_CHECKING:
     from quiltwork.data.votes import Votes
-
-# Exchange formats; each may end in .gz too.
-NETWORKS = (".bif", ".xmlbif", ".xml", ".bifxml", ".uai", ".mn", ".bn", ".dn")
 
 
 def is_network(path: Path) -> bool:
@@ -22,7 +20,7 @@ def is_network(path: Path) -> bool:
     >>> is_network(Path("alarm.BIF.gz")), is_network(Path("alarm.qw"))
     (True, False)
     """
-    return path.name.lower().removesuffix(".gz").endswith(NETWORKS)
+    return path.name.lower().removesuffix(".gz").endswith(OTHER_FORMATS)
 
 
 def is_model(path: Path) -> bool:

@@ -16,6 +16,8 @@ from io import BufferedReader
 
 from quiltwork.errors import InputError, QuiltworkError
 
+OTHER_FORMATS = (".bif", ".xmlbif", ".xml", ".bifxml", ".uai", ".mn", ".bn", ".dn")  # of networks; .gz may follow
+
 
 @contextlib.contextmanager
 def open_file(path: str | os.PathLike[str], complaint: type[QuiltworkError]) -> Iterator[tuple[BufferedReader, int]]:

@@ -39,7 +39,7 @@ from quiltwork.errors import (
     NewerVersionError,
     ResourceLimitError,
 )
-from quiltwork.models.disk import open_file, write_atomically
+from quiltwork.models.disk import OTHER_FORMATS, open_file, write_atomically
 
 __all__ = ["load", "save", "to_bytes", "write_atomically"]
 
@@ -110,7 +110,18 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ...     save(textbook("asia"), f"{folder}/asia.qw")
     ...     load(f"{folder}/asia.qw")
     BayesianNet(8 variables, 8 arcs, 18 parameters)
+    >>> save(textbook("asia"), "asia.bif")
+    Traceback (most recent call last):
+    quiltwork.errors.InputError: A model file must not end in .bif, which says another format. Got 'asia.bif'; use
+    write_network for that format, or another ending such as .qw.
     """
+    shown = os.fspath(path)
+    ending = os.path.splitext(shown.lower().removesuffix(".gz"))[1]
+    if ending in OTHER_FORMATS:
+        raise InputError(
+            f"A model file must not end in {ending}, which says another format. Got {shown!r}; use write_network for "
+            "that format, or another ending such as .qw."
+        )
     write_atomically(path, to_bytes(model))
 
 

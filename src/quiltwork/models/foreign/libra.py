@@ -98,11 +98,12 @@ def write(model: Any) -> str:
     return "\n".join([",".join(map(str, n_states.tolist())), f"{KINDS[model.kind]} {{", *body, "}", ""])
 
 
-def write_libra_data(X: Any, path: str | os.PathLike[str]) -> None:
+def write_libra_data(X: Any, path: str | os.PathLike[str], *, missing: str = "error") -> None:
     """Write a table as a Libra data file, and its schema beside it in a file of the same name ending in `.schema`.
 
     A state is written as its number among those of this table. Rows for a network that was learned from another table
-    are `model.encoder.encode(X)`: they have the numbers of its states, and may have missing values.
+    are `model.encoder.encode(X)`: they have the numbers of its states, and may have missing values. Of any other table
+    rows with missing values are refused, left out (missing="drop"), or have a state of their own there ("state").
 
     >>> import tempfile
     >>> from quiltwork.data.read import read_table
@@ -111,7 +112,7 @@ def write_libra_data(X: Any, path: str | os.PathLike[str]) -> None:
     ...     read_table(f"{folder}/two.data").to_dict()
     {'v0': array([0, 1]), 'v1': array([0, 1])}
     """
-    data = X if isinstance(X, Dataset) else fit_encode(X)[1]
+    data = X if isinstance(X, Dataset) else fit_encode(X, missing=missing)[1]
     rows, schema = libra_text(data)
     write_atomically(Path(path).with_suffix(".schema"), schema.encode())
     write_atomically(path, rows.encode())
