@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive import packing
-from quiltwork.data.bits import count_both, count_ones, full_plane, n_words, pack_codes, unpack_planes
+from quiltwork.data.bits import count_both, count_ones, full_plane, n_words, pack_codes, take_rows, unpack_planes
 from quiltwork.data.dataset import NO_CODE, Variable, empty
 from quiltwork.data.pack import (
     ELSEWHERE,
@@ -17,7 +17,6 @@ from quiltwork.data.pack import (
     pack_block,
     set_bits,
     survey,
-    take_rows,
     unpack_states,
 )
 

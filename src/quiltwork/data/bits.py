@@ -114,3 +114,14 @@ def unpack_planes(planes, out):
             while word != 0:
                 out[(w << 6) + np.int64(lowest_bit(word))] = s + 1
                 word &= word - np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def take_rows(planes, rows):
+    """Planes of some rows, in the order given."""
+    out = np.zeros((planes.shape[0], (rows.size + 63) >> 6), np.uint64)
+    for p in range(planes.shape[0]):
+        for i in range(rows.size):
+            bit = (planes[p, rows[i] >> 6] >> np.uint64(rows[i] & 63)) & np.uint64(1)
+            out[p, i >> 6] |= bit << np.uint64(i & 63)
+    return out

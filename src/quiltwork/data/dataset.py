@@ -159,7 +159,7 @@ class Dataset:
 
     def rows(self, which: np.ndarray | slice) -> Dataset:
         """The same variables on some of the rows (positions, a mask or a slice)."""
-        from quiltwork.data.pack import take_rows
+        from quiltwork.data.bits import take_rows
 
         picked = np.ascontiguousarray(np.arange(self.n_samples)[which])
         return replace(

@@ -116,17 +116,6 @@ def ones_by_row(planes, n_rows, n_ones):
 
 
 @njit(cache=True, nogil=True)
-def take_rows(planes, rows):
-    """Planes of some rows, in the order given."""
-    out = np.zeros((planes.shape[0], (rows.size + 63) >> 6), np.uint64)
-    for p in range(planes.shape[0]):
-        for i in range(rows.size):
-            bit = (planes[p, rows[i] >> 6] >> np.uint64(rows[i] & 63)) & np.uint64(1)
-            out[p, i >> 6] |= bit << np.uint64(i & 63)
-    return out
-
-
-@njit(cache=True, nogil=True)
 def unpack_states(planes, first_plane, codes, code_row, missing, out):
     """Codes of all cells into out (n_samples, n_vars), zeroed before; NO_STATE where missing."""
     n_rows, n_vars = out.shape
