@@ -128,6 +128,13 @@ def test_a_dearer_parameter_means_fewer_features():
     assert counts[0] > counts[1] > counts[2]
 
 
+@pytest.mark.parametrize("structure, usual", [("dtsl", 0.01), ("bottom-up", 1e-4), ("top-down", 1e-4)])
+def test_kappa_is_stricter_where_features_are_chosen_from_more(structure, usual):
+    table = qw.sample(qw.textbook("asia"), 1000, seed=0)
+    found = {kappa: qw.learn("mn", table, structure=structure, kappa=kappa).features for kappa in (None, usual, 1.0)}
+    assert found[None] == found[usual] and len(found[None]) < len(found[1.0])
+
+
 @pytest.mark.parametrize("limit, told", [(30, "or use structure='dtsl'"), (120, "lower kappa")])
 def test_more_candidates_than_can_be_held_are_refused(limit, told, monkeypatch):
     """With kappa=1 a feature costs nothing, and one after another is added."""

@@ -128,7 +128,12 @@ class MarkovNetwork(Learner):
             "where the features come from",
         ),
         Param("features", "prune", (Choice(tuple(DEEPEST)),), "what of a tree becomes features (dtsl)"),
-        Param("kappa", 0.01, (_SHARE,), "prior probability of a parameter (dtsl, bottom-up, top-down)"),
+        Param(
+            "kappa",
+            None,
+            (Nothing(), _SHARE),
+            "prior probability of a parameter; None for 0.01 (dtsl), 1e-4 (bottom-up, top-down)",
+        ),
         Param("k", 3, (Integer(1),), "neighbours of a variable (chi2), or of a row (bottom-up)"),
         Param("edge_penalty", 25.0, (_ABOVE_ZERO,), "L1 penalty of the regressions that look for edges (l1)"),
         Param("rule", "or", (Choice(("or", "and")),), "an edge is kept if either end asks for it, or both (l1)"),
@@ -187,7 +192,7 @@ class MarkovNetwork(Learner):
         else:
             encoder, data = self._begin(X, None)
             self._check(data)
-            rules = StreamRules(self.kappa, self.delta, self.tie, self.grace)
+            rules = StreamRules(_kappa(self), self.delta, self.tie, self.grace)
             self._stream = Stream(encoder, rules, self.memory, self._seed, self.get_params())
         began = time.perf_counter()
         with Threads(n_threads(self.n_jobs)) as threads:
@@ -288,7 +293,7 @@ Structure = tuple[Conjunctions, np.ndarray]
 
 
 def _from_trees(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
-    rules = GrowthRules(kappa=learner.kappa)
+    rules = GrowthRules(kappa=_kappa(learner))
     trees = grow_trees(leaf_arrays(data), range(data.n_vars), rules, run=threads.run, progress=watch)
     return _read_off(learner, trees, data)
 
@@ -316,12 +321,12 @@ def _from_chi_square(learner: MarkovNetwork, data: Dataset, threads: Threads, wa
 
 
 def _from_rows(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
-    known = learner.k, learner.kappa, _one_width(learner), _refit(learner, data, threads)
+    known = learner.k, _kappa(learner), _one_width(learner), _refit(learner, data, threads)
     return generalise_rows(rows_in_order(data), *known, watch)
 
 
 def _from_atoms(learner: MarkovNetwork, data: Dataset, threads: Threads, watch: Progress) -> Structure:
-    known = learner.kappa, _one_width(learner), _refit(learner, data, threads)
+    known = _kappa(learner), _one_width(learner), _refit(learner, data, threads)
     return induce_features(rows_in_order(data), *known, watch)
 
 
@@ -338,6 +343,12 @@ def _refit(learner: MarkovNetwork, data: Dataset, threads: Threads) -> Refit:
         return maximise(objective, weights, learner._penalty(features.lengths), data.total, *how).weights
 
     return refit
+
+
+def _kappa(learner: MarkovNetwork) -> float:
+    """Of features that are the best of very many, some gain by chance as much as a split of a tree has to."""
+    usual = 1e-4 if learner.structure in ("bottom-up", "top-down") else 0.01
+    return usual if learner.kappa is None else float(learner.kappa)
 
 
 def _one_width(learner: MarkovNetwork) -> float:
