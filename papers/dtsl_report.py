@@ -52,6 +52,7 @@ def report(kept: Cells) -> str:
         *(f"{title}\n\n{table(kept, GENERATORS, what, digits)}"
           for what, (title, digits) in {**measures, **of_features}.items()),
         "## Table VI: DTSL (the generator best on validation rows) and its rivals",
+        "BLM: with its kappa; a star where the next, stricter one takes more time than there was.",
         *(rivals_table(kept, title, what, digits) for what, (title, digits) in measures.items()),
         tests_of_significance(kept),
         "## One network of DTSL and L1 features: PLL, test",
@@ -167,8 +168,14 @@ def rivals_table(kept: Cells, title: str, what: str, digits: int) -> str:
     for name in sets_with(kept, (*GENERATORS, *RIVALS)):
         own = chosen_generator(kept, name)
         dtsl = "" if own is None else f"{own[what]:.{digits}f} ({own['features']})"
-        rows.append([name, dtsl, *(shown(kept.read(name, rival), what, digits) for rival in RIVALS)])
+        found = [kept.read(name, rival) for rival in RIVALS]
+        rows.append([name, dtsl, *(shown(each, what, digits) + kappa_of(each) for each in found)])
     return f"{title}\n\n" + markdown(["set", "DTSL", *RIVALS.values()], rows)
+
+
+def kappa_of(found: dict[str, Any] | None) -> str:
+    """In brackets, where it was chosen; with a star if there was no time for a stricter one."""
+    return f" ({found['kappa']:g}{'*' if 'cut' in found else ''})" if found and "kappa" in found else ""
 
 
 def tests_of_significance(kept: Cells) -> str:
