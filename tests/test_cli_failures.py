@@ -391,6 +391,22 @@ def wait_for_kernels(process):
         time.sleep(0.1)
 
 
+DESTRUCTOR = """type("Fragile", (), {"__del__": lambda self: exec("raise KeyboardInterrupt")})()
+    import time
+    time.sleep(30)"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
+@pytest.mark.parametrize("interrupted", ["raise KeyboardInterrupt", "exec('raise KeyboardInterrupt')", DESTRUCTOR])
+def test_ctrl_c_stops_a_command_whatever_it_falls_into(tmp_path, interrupted):
+    """Modules that are being loaded run code from strings, and destructors run at any time."""
+    (tmp_path / "command.py").write_text(
+        f"import quiltwork.cli as c, quiltwork.cli.show\ndef run(_):\n    {interrupted}\nc._run = run\nc.main([])\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "command"], cwd=tmp_path, capture_output=True, text=True, timeout=25)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted; nothing was written.\n")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
 def test_ctrl_c_during_a_long_search(tmp_path):
     """Interrupted at whatever it is doing, it stops soon and leaves the old file."""

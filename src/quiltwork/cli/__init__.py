@@ -35,7 +35,27 @@ from quiltwork.errors import ConvergenceWarning, DataWarning, QuiltworkError
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave the process with its exit code."""
+    _heed_every_interrupt()
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _heed_every_interrupt() -> None:
+    """Python prints and drops an interrupt that falls into a destructor; here it is sent again, a moment later."""
+    if os.name != "posix":
+        return
+    usual = sys.unraisablehook
+
+    def hook(dropped: Any) -> None:
+        if dropped.exc_type is not KeyboardInterrupt:
+            return usual(dropped)
+        import signal
+        import threading
+
+        again = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -50,6 +70,7 @@ def run(arguments: Sequence[str]) -> int:
             _show_notes()
             return _run(arguments)
     except KeyboardInterrupt:
+        exec("")  # or `python -m`, if it was interrupted while it ran code from a string, dies of the signal at its end
         return _say(f"Interrupted; {_what_was_written()}.", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains while it closes
