@@ -60,6 +60,19 @@ def count_both(a, b):
 
 
 @njit(cache=True, nogil=True)
+def list_ones(plane, out):
+    """Write the rows that are one in a plane into out, and return how many they are."""
+    n = 0
+    for w in range(plane.size):
+        word = plane[w]
+        while word != 0:
+            out[n] = (w << 6) + np.int64(lowest_bit(word))
+            n += 1
+            word &= word - np.uint64(1)
+    return n
+
+
+@njit(cache=True, nogil=True)
 def add_where(plane, amount, out):
     """Add an amount to out (rows,) for every row that is one in the plane."""
     for w in range(plane.size):

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import count_ones, full_plane, lowest_bit, take_rows
+from quiltwork.data.bits import full_plane, list_ones, lowest_bit, take_rows
 from quiltwork.data.dataset import Dataset, physical_memory
 from quiltwork.errors import ResourceLimitError
 from quiltwork.stats.conjunctions import Condition, Conjunctions
@@ -138,7 +138,8 @@ def _best_weights(holds, probs, row_weights, feature, others, first, variable, n
     """The same of the conjunctions of a feature with each of the others."""
     weights, gains = np.zeros(first.size - 1), np.zeros(first.size - 1)
     own_hold, own_but_one = _nearly(holds, feature, n_rows)
-    matter = _rows_of(own_hold | own_but_one)  # no other row matters to any conjunction
+    matter = np.empty(n_rows, np.int64)  # no other row matters to any conjunction
+    matter = matter[: list_ones(own_hold | own_but_one, matter)]
     holds, probs, row_weights = take_rows(holds, matter), probs[:, matter], row_weights[matter]
     own_hold, own_but_one = _nearly(holds, feature, matter.size)
     all_hold, all_but_one = np.empty_like(own_hold), np.empty_like(own_hold)
@@ -154,18 +155,6 @@ def _best_weights(holds, probs, row_weights, feature, others, first, variable, n
                 holds, probs, row_weights, where, all_hold, all_but_one, precision, cost
             )
     return weights, gains
-
-
-@njit(cache=True, nogil=True)
-def _rows_of(plane):
-    out, n = np.empty(count_ones(plane), np.int64), 0
-    for w in range(plane.size):
-        word = plane[w]
-        while word != 0:
-            out[n] = (w << 6) + np.int64(lowest_bit(word))
-            n += 1
-            word &= word - np.uint64(1)
-    return out
 
 
 @njit(cache=True, nogil=True)

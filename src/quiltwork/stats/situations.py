@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from quiltwork.data.bits import count_ones, full_plane, lowest_bit
+from quiltwork.data.bits import count_ones, full_plane, list_ones
 
 BLOCK = 2**16  # rows of a panel, at most: its lists are uint16
 NODE_COST = 16  # evaluating a node takes as long as this many entries of lists
@@ -131,7 +131,7 @@ def find_situations(planes, first_plane, codes, code_row, conditions, v, n_state
         c = conditions.among[k]
         active = _active(planes, first_plane, codes, code_row, conditions, c, all_rows, low)
         usual[k - begin] = 2 * count_ones(active) > n
-        found = rows[: _ones(active ^ all_rows if usual[k - begin] else active, rows)]
+        found = rows[: list_ones(active ^ all_rows if usual[k - begin] else active, rows)]
         is_new = k == begin or conditions.logit[c] != conditions.logit[conditions.among[k - 1]]
         if is_new or not _saves(nodes, at, found, 2 * k):
             entries, n_entries = _close(nodes, group, n_nodes, at, entries, n_entries)
@@ -177,19 +177,6 @@ def _active(planes, first_plane, codes, code_row, conditions, c, all_rows, low):
             for p in range(first_plane[u], first_plane[u + 1]):
                 out &= ~planes[p][word : word + out.size]
     return out
-
-
-@njit(cache=True, nogil=True)
-def _ones(plane, out):
-    """Writes the rows that are one in a plane into out, and returns how many they are."""
-    n = 0
-    for w in range(plane.size):
-        word = plane[w]
-        while word != 0:
-            out[n] = (w << 6) + np.int64(lowest_bit(word))
-            n += 1
-            word &= word - np.uint64(1)
-    return n
 
 
 @njit(cache=True, nogil=True)
